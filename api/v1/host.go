@@ -1,0 +1,52 @@
+package v1
+
+import "time"
+
+// HostState is where a host stands.
+type HostState string
+
+// The states of a host. Left means that its agent said goodbye; its workloads run on.
+const (
+	HostJoining HostState = "Joining"
+	HostOnline  HostState = "Online"
+	HostOffline HostState = "Offline"
+	HostLeft    HostState = "Left"
+)
+
+// Amounts is a quantity of what a host has to give.
+type Amounts struct {
+	CPUs   MilliCPU `json:"cpus"`
+	Memory Bytes    `json:"memory"`
+	Disk   Bytes    `json:"disk"`
+}
+
+// Runtime is something on a host that runs workloads of one kind.
+type Runtime struct {
+	// Name is docker or libvirt.
+	Name string `json:"name"`
+	// Kinds are the kinds of workload that it runs.
+	Kinds   []Kind `json:"kinds"`
+	Version string `json:"version,omitempty"`
+	Ready   bool   `json:"ready"`
+	// Message says why it is not ready, or what was chosen and why.
+	Message string `json:"message,omitempty"`
+}
+
+// Host is a host as lists show it. It lives in the memo of the host's workflow.
+type Host struct {
+	Name       string            `json:"name"`
+	State      HostState         `json:"state"`
+	Reason     Reason            `json:"reason,omitempty"`
+	Message    string            `json:"message,omitempty"`
+	Cordoned   bool              `json:"cordoned,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Capacity   Amounts           `json:"capacity"`
+	Reserved   Amounts           `json:"reserved"`
+	Workloads  int               `json:"workloads"`
+	Runtimes   []Runtime         `json:"runtimes,omitempty"`
+	Instance   string            `json:"instance"`
+	Version    string            `json:"version,omitempty"`
+	LeaseNo    int64             `json:"lease"`
+	OnlineAt   *time.Time        `json:"onlineAt,omitempty"`
+	LastChange time.Time         `json:"lastChange"`
+}

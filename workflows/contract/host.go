@@ -1,0 +1,150 @@
+package contract
+
+import (
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+// Needs is what a workload takes of a host.
+type Needs struct {
+	Kind   v1.Kind     `json:"kind"`
+	Amount v1.Amounts  `json:"amount"`
+	Ports  []PortClaim `json:"ports,omitempty"`
+	// Devices are reserved exclusively.
+	Devices []string `json:"devices,omitempty"`
+	// Labels of the workload, so that a hard 'apart' can be checked in the ledger.
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// PortClaim is a port of the host. An empty IP claims the port on all addresses.
+type PortClaim struct {
+	IP       string `json:"ip,omitempty"`
+	Port     int    `json:"port"`
+	Protocol string `json:"protocol"`
+}
+
+// Held is one workload that a host holds, as it says in hello.
+type Held struct {
+	Workload string  `json:"workload"`
+	Kind     v1.Kind `json:"kind"`
+	Fence    int64   `json:"fence"`
+	State    string  `json:"state"`
+}
+
+// Hello is what an agent says before it polls anything.
+type Hello struct {
+	Host     string            `json:"host"`
+	Fleet    string            `json:"fleet"`
+	Instance string            `json:"instance"`
+	BootID   string            `json:"bootId"`
+	Contract int               `json:"contract"`
+	Version  string            `json:"version"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Capacity v1.Amounts        `json:"capacity"`
+	Runtimes []v1.Runtime      `json:"runtimes"`
+	Devices  []string          `json:"devices,omitempty"`
+	Holds    []Held            `json:"holds,omitempty"`
+}
+
+// Welcome is the answer to hello. A refusal carries Refused and nothing else.
+type Welcome struct {
+	LeaseNo int64   `json:"lease"`
+	Timings Timings `json:"timings"`
+	Refused string  `json:"refused,omitempty"`
+}
+
+// HostInput starts a Host workflow: with a first hello, or with the state of the run before.
+type HostInput struct {
+	Hello *Hello `json:"hello,omitempty"`
+	// State is opaque to everybody but the Host workflow.
+	State any `json:"state,omitempty"`
+}
+
+// ReserveRequest asks a host for room. It is keyed by workload and fence: a repeat gets the same answer.
+type ReserveRequest struct {
+	Workload   string `json:"workload"`
+	Fence      int64  `json:"fence"`
+	Generation int64  `json:"generation"`
+	Needs      Needs  `json:"needs"`
+}
+
+// ReserveReply says yes, or what was short.
+type ReserveReply struct {
+	Granted  bool   `json:"granted"`
+	Instance string `json:"instance,omitempty"`
+	// Reason and Short say why not: NoCapacity, PortConflict, HostOffline, RuntimeUnavailable, StaleFence, …
+	Reason v1.Reason `json:"reason,omitempty"`
+	Short  string    `json:"short,omitempty"`
+	// Seen is the fence that the host had seen, with ReasonStaleFence.
+	Seen int64 `json:"seen,omitempty"`
+}
+
+// BindRequest keeps a grant: without it, the grant expires.
+type BindRequest struct {
+	Host     string `json:"host"`
+	Workload string `json:"workload"`
+	Fence    int64  `json:"fence"`
+}
+
+// SettleRequest sets a reservation to what runs, at the end of an action. It is a signal.
+type SettleRequest struct {
+	Workload string `json:"workload"`
+	Fence    int64  `json:"fence"`
+	Needs    Needs  `json:"needs"`
+}
+
+// ReleaseRequest gives a reservation back, and leaves a high-water mark: a reserve at or below Fence is refused. It is a
+// signal.
+type ReleaseRequest struct {
+	Workload string `json:"workload"`
+	Fence    int64  `json:"fence"`
+}
+
+// LeaseLive says that a lease's first beat was acknowledged. It is a signal to Host, from the agent.
+type LeaseLive struct {
+	LeaseNo int64 `json:"lease"`
+}
+
+// LeaseEnded says how a lease ended. It is a signal to Host, from Lease.
+type LeaseEnded struct {
+	LeaseNo int64 `json:"lease"`
+	// Left is true if the agent said goodbye; false if the lease ran out.
+	Left    bool   `json:"left"`
+	Message string `json:"message,omitempty"`
+}
+
+// Capability tells Host that a runtime came or went, or that capacity changed. It is a signal, from the agent.
+type Capability struct {
+	LeaseNo  int64        `json:"lease"`
+	Capacity v1.Amounts   `json:"capacity"`
+	Runtimes []v1.Runtime `json:"runtimes"`
+}
+
+// LeaseInput starts a Lease workflow, and is its renew signal.
+type LeaseInput struct {
+	Host     string  `json:"host"`
+	Instance string  `json:"instance"`
+	LeaseNo  int64   `json:"lease"`
+	Timings  Timings `json:"timings"`
+}
+
+// HoldLeaseIn is the input of the activity HoldLease.
+type HoldLeaseIn struct {
+	Host    string        `json:"host"`
+	LeaseNo int64         `json:"lease"`
+	Beat    time.Duration `json:"beat"`
+	Lease   time.Duration `json:"leaseTime"`
+}
+
+// HoldLeaseOut says why a HoldLease ended by itself.
+type HoldLeaseOut struct {
+	// Left is true if the agent is going away on purpose.
+	Left bool `json:"left"`
+}
+
+// HostStatus is the signal host-lost and host-back to a workload. A lower lease number than one seen is ignored.
+type HostStatus struct {
+	Host    string `json:"host"`
+	LeaseNo int64  `json:"lease"`
+}

@@ -1,0 +1,40 @@
+package contract
+
+import (
+	"strconv"
+	"strings"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+const (
+	workloadPrefix = "workload/"
+	hostPrefix     = "host/"
+	leaseSuffix    = "/lease"
+)
+
+// WorkloadID is the workflow id of a workload's entity.
+func WorkloadID(name string) string { return workloadPrefix + name }
+
+// ActionID is the workflow id of an action. The verb is that of the workflow: deploy, stop or remove.
+func ActionID(name string, verb v1.Verb, fence int64) string {
+	return workloadPrefix + name + "/" + string(verb) + "/" + strconv.FormatInt(fence, 10)
+}
+
+// HostID is the workflow id of a host's entity.
+func HostID(host string) string { return hostPrefix + host }
+
+// LeaseID is the workflow id of a host's lease.
+func LeaseID(host string) string { return hostPrefix + host + leaseSuffix }
+
+// WorkloadName is the inverse of WorkloadID; it reports false for the id of anything else.
+func WorkloadName(id string) (string, bool) {
+	name, ok := strings.CutPrefix(id, workloadPrefix)
+	return name, ok && !strings.Contains(name, "/")
+}
+
+// HostName is the inverse of HostID; it reports false for the id of anything else.
+func HostName(id string) (string, bool) {
+	name, ok := strings.CutPrefix(id, hostPrefix)
+	return name, ok && !strings.Contains(name, "/")
+}

@@ -1,0 +1,56 @@
+package contract
+
+// Workflow types.
+const (
+	WorkflowWorkload = "Workload"
+	WorkflowDeploy   = "Deploy"
+	WorkflowStop     = "Stop"
+	WorkflowRemove   = "Remove"
+	WorkflowHost     = "Host"
+	WorkflowLease    = "Lease"
+)
+
+// Updates and signals of Workload. The verbs exist as both; signals take no or plain JSON arguments.
+const (
+	UpdateApply = "apply"
+	// The verbs' updates and signals are named as the verbs themselves: start, stop, restart, retry, remove.
+
+	SignalObserve  = "observe"
+	SignalHostLost = "host-lost"
+	SignalHostBack = "host-back"
+	SignalWake     = "wake"
+)
+
+// Updates and signals of Host.
+const (
+	UpdateHello   = "hello"
+	UpdateReserve = "reserve"
+	UpdateBind    = "bind"
+
+	SignalSettle      = "settle"
+	SignalRelease     = "release"
+	SignalLeaseLive   = "lease-live"
+	SignalLeaseEnded  = "lease-ended"
+	SignalCapability  = "capability"
+	SignalLeaseRenew  = "renew" // to Lease, from Host: hold lease number N from now on
+	QueryWorkloadFull = "workload"
+	QueryHostFull     = "host"
+)
+
+// Memo fields.
+const (
+	MemoStatus = "status" // v1.Status of a workload, v1.Host of a host, v1.Action of an action
+	MemoMeta   = "meta"   // WorkloadMeta
+)
+
+// Activities on the control plane's queue.
+const (
+	ActivityPlace      = "Place"
+	ActivityBind       = "Bind"
+	ActivityGrantLease = "GrantLease"
+)
+
+// Activities on a host's queue that belong to no kind of workload.
+const (
+	ActivityHoldLease = "HoldLease"
+)

@@ -1,0 +1,97 @@
+package contract
+
+import (
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+// WorkloadInput starts a Workload workflow: with a first apply, or with the state of the run before.
+type WorkloadInput struct {
+	Apply   *ApplyRequest `json:"apply,omitempty"`
+	Timings Timings       `json:"timings"`
+	// State is opaque to everybody but the Workload workflow.
+	State any `json:"state,omitempty"`
+}
+
+// ApplyRequest asks for a spec to run. A repeat with the same RequestID gets the first answer.
+type ApplyRequest struct {
+	RequestID string      `json:"requestId"`
+	Workload  v1.Workload `json:"workload"`
+	// IfGeneration, if set, must be the current generation.
+	IfGeneration *int64 `json:"ifGeneration,omitempty"`
+}
+
+// VerbRequest asks for start, stop, restart, retry or remove. A repeat with the same RequestID gets the first answer.
+type VerbRequest struct {
+	RequestID string `json:"requestId,omitempty"`
+	// IfGeneration, if set, must be the current generation.
+	IfGeneration *int64 `json:"ifGeneration,omitempty"`
+}
+
+// Changed says what an apply did.
+type Changed string
+
+// What an apply did.
+const (
+	ChangedCreated   Changed = "created"
+	ChangedUpdated   Changed = "updated"
+	ChangedUnchanged Changed = "unchanged"
+)
+
+// Accepted answers an apply or a verb as soon as it is recorded; waiting for its effect is the client's.
+type Accepted struct {
+	Generation int64   `json:"generation"`
+	Changed    Changed `json:"changed,omitempty"`
+	// Seq counts the accepted requests of a workload: a status whose Seq is at least this one has seen the request.
+	Seq int64 `json:"seq"`
+}
+
+// WorkloadMeta is the memo field MemoMeta of a workload.
+type WorkloadMeta struct {
+	Kind   v1.Kind           `json:"kind"`
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// WorkloadFull answers the query QueryWorkloadFull.
+type WorkloadFull struct {
+	Workload v1.Workload  `json:"workload"`
+	Status   v1.Status    `json:"status"`
+	Attempts []v1.Attempt `json:"attempts,omitempty"`
+}
+
+// PlaceIn is the input of the activity Place.
+type PlaceIn struct {
+	Reserve ReserveRequest `json:"reserve"`
+	// Pinned, if set, is the only host to ask.
+	Pinned string `json:"pinned,omitempty"`
+	// Prefer is asked first.
+	Prefer string `json:"prefer,omitempty"`
+}
+
+// PlaceOut says who granted.
+type PlaceOut struct {
+	Host     string `json:"host"`
+	Instance string `json:"instance"`
+}
+
+// DeployIn is the input of Deploy. The entity has reserved the host and recorded it.
+type DeployIn struct {
+	Ref     Ref         `json:"ref"`
+	Host    string      `json:"host"`
+	Inst    string      `json:"instance"`
+	Spec    v1.Workload `json:"spec"`
+	Timings Timings     `json:"timings"`
+}
+
+// DeployOut is what a deploy found out.
+type DeployOut struct {
+	Out StepOut `json:"out"`
+}
+
+// EndIn is the input of Stop and Remove.
+type EndIn struct {
+	Ref     Ref         `json:"ref"`
+	Host    string      `json:"host"`
+	Inst    string      `json:"instance"`
+	Spec    v1.Workload `json:"spec"`
+	Timings Timings     `json:"timings"`
+}
