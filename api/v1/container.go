@@ -20,7 +20,7 @@ type ContainerSpec struct {
 	Ports       []Port            `json:"ports,omitempty"`
 	Volumes     []Mount           `json:"volumes,omitempty"`
 	Devices     []Device          `json:"devices,omitempty"`
-	Resources   Resources         `json:"resources,omitempty"`
+	Resources   Resources         `json:"resources,omitzero"`
 	HealthCheck *HealthCheck      `json:"healthCheck,omitempty"`
 	// Labels are set on the container, beside Berth's own. The prefix "berth." is refused.
 	Labels map[string]string `json:"labels,omitempty"`
@@ -80,11 +80,15 @@ type Resources struct {
 // HealthCheck is a command that says whether a container is well; it exits zero if so.
 type HealthCheck struct {
 	// Command is run without a shell. A single element that starts with no path is still one program name.
-	Command     []string `json:"command"`
-	Interval    Duration `json:"interval,omitempty"`
-	Timeout     Duration `json:"timeout,omitempty"`
+	Command []string `json:"command"`
+	// Interval between checks; the first comes one interval after the start. Default 10s.
+	Interval Duration `json:"interval,omitempty"`
+	// Timeout of one check. Default 10s.
+	Timeout Duration `json:"timeout,omitempty"`
+	// StartPeriod after the start in which failed checks do not count. Default none.
 	StartPeriod Duration `json:"startPeriod,omitempty"`
-	Retries     int      `json:"retries,omitempty"`
+	// Retries is how many checks in a row must fail until the container is unhealthy. Default 3.
+	Retries int `json:"retries,omitempty"`
 	// ReadyTimeout is how long a deploy waits for the first healthy answer. Default 5m.
 	ReadyTimeout Duration `json:"readyTimeout,omitempty"`
 }

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -9,7 +10,8 @@ import (
 )
 
 // Bytes is a size in bytes. It reads as people write it: a number, or a string with a decimal (k, M, G, T, P) or binary
-// (Ki, Mi, Gi, Ti, Pi) suffix, an optional "B" after it, in the way of Kubernetes' quantities.
+// (Ki, Mi, Gi, Ti, Pi) suffix, an optional "B" after it, in the way of Kubernetes' quantities. "K" is refused: some mean
+// 1000 by it and some 1024.
 type Bytes int64
 
 // MilliCPU is an amount of CPU in thousandths of a core. It reads as a number of cores (0.5, "2") or with the suffix m
@@ -24,47 +26,90 @@ func (d Duration) D() time.Duration { return time.Duration(d) }
 
 var byteUnits = map[string]int64{
 	"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15,
-	"K": 1 << 10, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50,
+	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50,
 }
+
+var cpuUnits = map[string]int64{"": 1000, "m": 1}
+
+var secondUnits = map[string]int64{"": int64(time.Second)}
+
+// maxQuantityDigits bounds the work that a quantity can make; no int64 needs more.
+const maxQuantityDigits = 32
 
 // ParseBytes reads a size such as "512Mi", "2G", "1.5GiB" or "1048576". A fraction must come out as whole bytes.
 func ParseBytes(s string) (Bytes, error) {
-	n, err := scaled(s, byteUnits, true)
-	return Bytes(n), err
+	number, suffix := splitQuantity(s)
+	n, err := scaled(number, strings.TrimSuffix(suffix, "B"), byteUnits)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a size such as 512Mi or 2Gi: %w", clip(s, 40), err)
+	}
+	return Bytes(n), nil
 }
 
 // ParseCPU reads an amount of CPU such as "2", "0.5" or "500m". The smallest amount is one thousandth of a core.
 func ParseCPU(s string) (MilliCPU, error) {
-	n, err := scaled(s, map[string]int64{"": 1000, "m": 1}, false)
-	return MilliCPU(n), err
+	number, suffix := splitQuantity(s)
+	n, err := scaled(number, suffix, cpuUnits)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number of cores such as 2, 0.5 or 500m: %w", clip(s, 40), err)
+	}
+	return MilliCPU(n), nil
 }
 
-// scaled reads a decimal number with one of the units' suffixes, exactly: no floating point, no overflow.
-func scaled(s string, units map[string]int64, trailingB bool) (int64, error) {
+// ParseDuration reads a length of time such as "1m30s", or a number of seconds such as "90" or "0.5".
+func ParseDuration(s string) (Duration, error) {
+	t := strings.TrimSpace(s)
+	if v, err := time.ParseDuration(t); err == nil {
+		return Duration(v), nil
+	}
+	number, suffix := splitQuantity(t)
+	n, err := scaled(number, suffix, secondUnits)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a duration such as 30s, 5m or 24h", clip(s, 40))
+	}
+	return Duration(n), nil
+}
+
+// splitQuantity separates a number from the suffix behind it.
+func splitQuantity(s string) (number, suffix string) {
 	t := strings.TrimSpace(s)
 	end := strings.IndexFunc(t, func(r rune) bool { return (r < '0' || r > '9') && r != '.' && r != '-' })
 	if end < 0 {
-		end = len(t)
+		return t, ""
 	}
-	number, suffix := t[:end], strings.TrimSpace(t[end:])
-	if trailingB && suffix != "B" {
-		suffix = strings.TrimSuffix(suffix, "B")
-	} else if trailingB {
-		suffix = ""
+	return t[:end], strings.TrimSpace(t[end:])
+}
+
+// scaled multiplies a decimal number by its unit, exactly: no floating point, no overflow.
+func scaled(number, suffix string, units map[string]int64) (int64, error) {
+	digits := strings.TrimPrefix(number, "-")
+	whole, fraction, dot := strings.Cut(digits, ".")
+	switch {
+	case !allDigits(whole+fraction) || whole == "" || (dot && fraction == ""):
+		return 0, errors.New("the number cannot be read")
+	case len(digits) > maxQuantityDigits:
+		return 0, errors.New("it has too many digits")
 	}
 	unit, known := units[suffix]
 	if !known {
-		return 0, fmt.Errorf("%q has an unknown suffix", s)
+		return 0, errors.New("the unit is not known")
 	}
 	r, ok := new(big.Rat).SetString(number)
-	if !ok || len(number) > 32 {
-		return 0, fmt.Errorf("%q is not a quantity", s)
+	if !ok {
+		return 0, errors.New("the number cannot be read")
 	}
 	r.Mul(r, new(big.Rat).SetInt64(unit))
-	if !r.IsInt() || !r.Num().IsInt64() {
-		return 0, fmt.Errorf("%q is not a whole number of the smallest unit, or is too large", s)
+	if !r.IsInt() {
+		return 0, errors.New("it is no whole number of the smallest unit")
+	}
+	if !r.Num().IsInt64() {
+		return 0, errors.New("it is too large")
 	}
 	return r.Num().Int64(), nil
+}
+
+func allDigits(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
 // String writes the size with the largest binary suffix that divides it.
@@ -98,37 +143,29 @@ func (c MilliCPU) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
 // UnmarshalJSON reads a number of bytes or a string.
-func (b *Bytes) UnmarshalJSON(data []byte) (err error) {
-	*b, err = ParseBytes(scalar(data))
-	return err
-}
+func (b *Bytes) UnmarshalJSON(data []byte) error { return unmarshalQuantity(data, b, ParseBytes) }
 
 // UnmarshalJSON reads a number of cores or a string.
-func (c *MilliCPU) UnmarshalJSON(data []byte) (err error) {
-	*c, err = ParseCPU(scalar(data))
-	return err
-}
+func (c *MilliCPU) UnmarshalJSON(data []byte) error { return unmarshalQuantity(data, c, ParseCPU) }
 
 // UnmarshalJSON reads a Go duration or a number of seconds.
-func (d *Duration) UnmarshalJSON(data []byte) error {
-	s := scalar(data)
-	if v, err := time.ParseDuration(s); err == nil {
-		*d = Duration(v)
+func (d *Duration) UnmarshalJSON(data []byte) error { return unmarshalQuantity(data, d, ParseDuration) }
+
+// unmarshalQuantity reads a JSON string's content or a number's text. As everywhere in JSON, null changes nothing.
+func unmarshalQuantity[Q any](data []byte, to *Q, parse func(string) (Q, error)) error {
+	text := string(data)
+	if text == "null" {
 		return nil
 	}
-	n, err := scaled(s, map[string]int64{"": int64(time.Second)}, false)
+	if strings.HasPrefix(text, `"`) {
+		if err := json.Unmarshal(data, &text); err != nil {
+			return err
+		}
+	}
+	q, err := parse(text)
 	if err != nil {
-		return fmt.Errorf("%q is not a duration such as 30s or 5m", s)
+		return err
 	}
-	*d = Duration(n)
+	*to = q
 	return nil
-}
-
-// scalar returns a JSON string's content, or any other value's text.
-func scalar(data []byte) string {
-	var s string
-	if json.Unmarshal(data, &s) == nil {
-		return s
-	}
-	return string(data)
 }
