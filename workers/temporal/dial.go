@@ -20,6 +20,8 @@ type Options struct {
 	Address   string
 	Namespace string
 	Profile   string
+	// Bare ignores Temporal's environment configuration: for the development server that we started ourselves.
+	Bare bool
 	// Identity names this process in histories. Empty leaves the SDK's pid@host.
 	Identity string
 	// KeyFile, if set, turns on encryption of everything that goes to Temporal (see LoadKeys).
@@ -38,9 +40,13 @@ type Conn struct {
 
 // ClientOptions merges the options with Temporal's environment configuration. It fails on unreadable files and keys.
 func (o Options) ClientOptions(logger *slog.Logger) (client.Options, error) {
-	opts, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileProfile: o.Profile})
-	if err != nil {
-		return client.Options{}, fmt.Errorf("read Temporal's environment configuration: %w", err)
+	var opts client.Options
+	if !o.Bare {
+		var err error
+		opts, err = envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileProfile: o.Profile})
+		if err != nil {
+			return client.Options{}, fmt.Errorf("read Temporal's environment configuration: %w", err)
+		}
 	}
 	if o.Address != "" {
 		opts.HostPort = o.Address

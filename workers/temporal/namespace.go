@@ -8,10 +8,12 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	namespacepb "go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -81,4 +83,27 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// EnsureRetention sets how long the namespace keeps the histories of closed workflows, if it keeps them otherwise. Zero
+// leaves it as it is.
+func EnsureRetention(ctx context.Context, c client.Client, namespace string, keep time.Duration) error {
+	if keep == 0 {
+		return nil
+	}
+	have, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("describe the namespace %q: %w", namespace, err)
+	}
+	if have.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration() == keep {
+		return nil
+	}
+	_, err = c.WorkflowService().UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+		Namespace: namespace,
+		Config:    &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(keep)},
+	})
+	if err != nil {
+		return fmt.Errorf("set the retention of namespace %q: %w", namespace, err)
+	}
+	return nil
 }

@@ -1,0 +1,60 @@
+// Package devserver runs a Temporal development server as a supervised child process, and offers the same supervision
+// to other children of `berth dev`.
+package devserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+// Settings is temporal-dev.yaml: how the development server is tuned, and what its namespace holds.
+type Settings struct {
+	Namespace string `json:"namespace"`
+	// Retention is how long the histories of closed workflows are kept.
+	Retention        v1.Duration       `json:"retention"`
+	SQLitePragmas    map[string]any    `json:"sqlitePragmas,omitempty"`
+	DynamicConfig    map[string]any    `json:"dynamicConfig,omitempty"`
+	SearchAttributes map[string]string `json:"searchAttributes,omitempty"`
+	// LogLevel is debug, info, warn, error or never.
+	LogLevel string `json:"logLevel,omitempty"`
+}
+
+// ParseSettings reads temporal-dev.yaml. Unknown fields are refused.
+func ParseSettings(data []byte) (Settings, error) {
+	var s Settings
+	if err := yaml.UnmarshalStrict(data, &s); err != nil {
+		return Settings{}, fmt.Errorf("read the Temporal settings: %w", err)
+	}
+	if s.Namespace == "" {
+		s.Namespace = "default"
+	}
+	return s, nil
+}
+
+// flags are the settings as arguments of `temporal server start-dev`, in a fixed order.
+func (s Settings) flags() ([]string, error) {
+	args := []string{"--namespace", s.Namespace}
+	if s.LogLevel != "" {
+		args = append(args, "--log-level", s.LogLevel)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.SQLitePragmas)) {
+		args = append(args, "--sqlite-pragma", fmt.Sprintf("%s=%v", name, s.SQLitePragmas[name]))
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.DynamicConfig)) {
+		value, err := json.Marshal(s.DynamicConfig[key])
+		if err != nil {
+			return nil, fmt.Errorf("dynamic configuration %s: %w", key, err)
+		}
+		args = append(args, "--dynamic-config-value", key+"="+string(value))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.SearchAttributes)) {
+		args = append(args, "--search-attribute", name+"="+s.SearchAttributes[name])
+	}
+	return args, nil
+}
