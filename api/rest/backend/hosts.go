@@ -1,0 +1,49 @@
+package backend
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	workflowpb "go.temporal.io/api/workflow/v1"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+
+	"github.com/berth-dev/berth/api/rest"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// Hosts lists the fleet's hosts from Visibility.
+func (b *Backend) Hosts(ctx context.Context, p rest.Page) (v1.HostList, error) {
+	infos, next, err := b.page(ctx, openOf(contract.WorkflowHost), p)
+	if err != nil {
+		return v1.HostList{}, err
+	}
+	list := v1.HostList{Items: make([]v1.Host, 0, len(infos)), NextPageToken: next}
+	for _, info := range infos {
+		host, err := b.host(info)
+		if err != nil {
+			return v1.HostList{}, err
+		}
+		list.Items = append(list.Items, host)
+	}
+	slices.SortFunc(list.Items, func(a, b v1.Host) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// Host reads one host.
+func (b *Backend) Host(ctx context.Context, name string) (v1.Host, error) {
+	info, err := b.open(ctx, contract.HostID(name), "host", name)
+	if err != nil {
+		return v1.Host{}, err
+	}
+	return b.host(info.GetWorkflowExecutionInfo())
+}
+
+// host reads a host's memo. A host whose first worker has yet to answer is Joining.
+func (b *Backend) host(info *workflowpb.WorkflowExecutionInfo) (v1.Host, error) {
+	name, _ := contract.HostName(info.GetExecution().GetWorkflowId())
+	host := v1.Host{Name: name, State: v1.HostJoining, LastChange: info.GetStartTime().AsTime()}
+	_, err := b.memo(info.GetMemo(), contract.MemoStatus, &host)
+	return host, err
+}

@@ -1,0 +1,72 @@
+package backend
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+
+	"github.com/berth-dev/berth/api/rest"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+const (
+	closedTries = 5
+	closedPause = 50 * time.Millisecond
+)
+
+// Do records a verb. Without an open workload it is NotFound.
+func (b *Backend) Do(ctx context.Context, name string, verb v1.Verb, o rest.Request) (v1.Accepted, error) {
+	return b.update(ctx, name, string(verb), o.ID, contract.VerbRequest{RequestID: o.ID, IfGeneration: o.IfGeneration})
+}
+
+// update sends one of Workload's updates to the open run and waits for its answer.
+func (b *Backend) update(ctx context.Context, name, update, id string, request any) (v1.Accepted, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.AnswerWithin)
+	defer cancel()
+	accepted, err := retryClosed(ctx, func() (contract.Accepted, error) {
+		handle, err := b.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			WorkflowID: contract.WorkloadID(name), UpdateID: id, UpdateName: update, Args: []any{request},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err != nil {
+			return contract.Accepted{}, err
+		}
+		var accepted contract.Accepted
+		err = handle.Get(ctx, &accepted)
+		return accepted, err
+	})
+	switch {
+	case err == nil:
+		return answer(name, id, accepted), nil
+	case isNotFound(err):
+		return v1.Accepted{}, notFound("workload", name)
+	case noAnswer(err):
+		return v1.Accepted{}, silence(b.AnswerWithin, id)
+	default:
+		return v1.Accepted{}, fault(err)
+	}
+}
+
+// retryClosed repeats a call whose run closed under it: the next try meets no run, or the next one.
+func retryClosed(ctx context.Context, call func() (contract.Accepted, error)) (contract.Accepted, error) {
+	for try := 1; ; try++ {
+		accepted, err := call()
+		if err == nil || try == closedTries || !justClosed(err) {
+			return accepted, err
+		}
+		select {
+		case <-ctx.Done():
+			return accepted, ctx.Err()
+		case <-time.After(time.Duration(try) * closedPause):
+		}
+	}
+}
+
+func answer(name, id string, a contract.Accepted) v1.Accepted {
+	return v1.Accepted{
+		Name: name, Generation: a.Generation, Changed: string(a.Changed), Seq: a.Seq, RequestID: id,
+	}
+}

@@ -1,0 +1,65 @@
+package rest
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+// route is one operation of the API.
+type route struct {
+	method string
+	path   string
+	// scope is what a token needs; ScopeNone is open to everybody.
+	scope  Scope
+	handle handler
+	// query are the names of the query parameters; others are refused.
+	query []string
+}
+
+// routes is the whole API.
+func (s *server) routes() []route {
+	const one = "/v1/workloads/:name"
+	return []route{
+		{http.MethodPut, one, ScopeWrite, s.putWorkload, []string{"dryRun"}},
+		{http.MethodGet, one, ScopeRead, s.getWorkload, nil},
+		{http.MethodGet, "/v1/workloads", ScopeRead, s.listWorkloads, []string{"kind", "phase", "host", "label", "limit", "pageToken"}},
+		{http.MethodDelete, one, ScopeWrite, s.verb(v1.VerbRemove), nil},
+		{http.MethodPost, one + "/start", ScopeWrite, s.verb(v1.VerbStart), nil},
+		{http.MethodPost, one + "/stop", ScopeWrite, s.verb(v1.VerbStop), nil},
+		{http.MethodPost, one + "/restart", ScopeWrite, s.verb(v1.VerbRestart), nil},
+		{http.MethodPost, one + "/retry", ScopeWrite, s.verb(v1.VerbRetry), nil},
+		{http.MethodGet, one + "/logs", ScopeRead, s.getLogs, []string{"tail"}},
+		{http.MethodGet, "/v1/hosts", ScopeRead, s.listHosts, []string{"limit", "pageToken"}},
+		{http.MethodGet, "/v1/hosts/:name", ScopeRead, s.getHost, nil},
+		{http.MethodGet, "/v1/actions", ScopeRead, s.listActions, []string{"workload", "verb", "status", "host", "limit"}},
+		{http.MethodGet, "/healthz/live", ScopeNone, s.live, nil},
+		{http.MethodGet, "/healthz/ready", ScopeNone, s.ready, nil},
+	}
+}
+
+// server holds what the handlers share.
+type server struct {
+	Dependencies
+	admission *admission
+	health    *healthCache
+}
+
+// NewHandler returns the API.
+func NewHandler(cfg Config, d Dependencies) http.Handler {
+	gin.SetMode(gin.ReleaseMode)
+	s := &server{Dependencies: d, admission: newAdmission(cfg.Writes, cfg.Queue, cfg.QueueWait), health: &healthCache{}}
+	engine := gin.New()
+	engine.HandleMethodNotAllowed = true
+	engine.RedirectTrailingSlash = false
+	engine.RedirectFixedPath = false
+	engine.Use(requestID, accessLog(d.Logger), recovery(d.Logger), noBrowserTricks(d.Auth == nil), limitBody)
+	for _, r := range s.routes() {
+		engine.Handle(r.method, r.path, s.authorize(r.scope), s.admit(r), respond(r))
+	}
+	engine.NoRoute(respondError(errNoRoute))
+	engine.NoMethod(respondError(errNoMethod))
+	return engine
+}
