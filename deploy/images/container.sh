@@ -2,10 +2,10 @@
 # Builds a tiny container image from Debian's busybox-static and imports it into the Docker engine. Without arguments of
 # its own a container serves its /www by HTTP on port 8080 and ends at once on SIGTERM; its shell is /bin/sh.
 #
-# Usage: container.sh [TAG]   (default berth-demo:latest)
+# Usage: container.sh [TAG]   (default berth-demo-container:latest)
 # Needs: busybox-static, and a Docker engine that answers.
 set -euo pipefail
-tag=${1:-berth-demo:latest}
+tag=${1:-berth-demo-container:latest}
 
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
