@@ -39,6 +39,8 @@ type Record struct {
 	RuntimeID string `json:"runtimeId,omitempty"`
 	// Attempt is the number of a job's attempt; zero for a service.
 	Attempt int `json:"attempt,omitempty"`
+	// Launched is the last start that must not be repeated, written just before it: that of a job's attempt, or a restart.
+	Launched Launch `json:"launched,omitzero"`
 	// Exit is how the current attempt of a job, or a service that is not restarted, ended.
 	Exit *contract.Exit `json:"exit,omitempty"`
 	// Restarts counts local restarts since the last deploy.
@@ -50,6 +52,13 @@ type Record struct {
 	FinishedOut  *contract.StepOut `json:"finishedOut,omitempty"`
 	// RemovedAt is set on a tombstone.
 	RemovedAt time.Time `json:"removedAt,omitzero"`
+}
+
+// Launch names one start of a workload.
+type Launch struct {
+	Generation int64 `json:"generation"`
+	Attempt    int   `json:"attempt,omitempty"`
+	Fence      int64 `json:"fence"`
 }
 
 // Tombstone reports whether the workload was removed from this host.

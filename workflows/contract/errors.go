@@ -19,6 +19,8 @@ type Error struct {
 	Advice string
 	// Permanent failures are not tried again before a new spec or a retry.
 	Permanent bool
+	// Step is what was tried, for example "Prepare".
+	Step string
 	// Seen is the fence that the host had seen, with ReasonStaleFence.
 	Seen int64
 	// After asks for the next attempt no sooner than this, if it is not zero.
@@ -77,6 +79,7 @@ func ReasonOf(err error) v1.Reason {
 type wireDetails struct {
 	Advice    string `json:"advice,omitempty"`
 	Permanent bool   `json:"permanent,omitempty"`
+	Step      string `json:"step,omitempty"`
 	Seen      int64  `json:"seen,omitempty"`
 }
 
@@ -93,9 +96,12 @@ func AsActivityError(err error) error {
 	return temporal.NewApplicationErrorWithOptions(message, string(e.Reason), temporal.ApplicationErrorOptions{
 		NonRetryable:   e.Permanent,
 		NextRetryDelay: e.After,
-		Details:        []any{wireDetails{Advice: e.Advice, Permanent: e.Permanent, Seen: e.Seen}},
+		Details:        []any{wireDetails{Advice: e.Advice, Permanent: e.Permanent, Step: e.Step, Seen: e.Seen}},
 	})
 }
+
+// Canceled is what an action returns when it was cancelled during a step.
+func Canceled(step string) error { return temporal.NewCanceledError(step) }
 
 // FromActivityError is the inverse of AsActivityError: it finds the Error in what a workflow got from an activity or a
 // child workflow. A timeout or any other error becomes one with a reason of its own.
@@ -112,7 +118,7 @@ func FromActivityError(err error) *Error {
 		e := &Error{Reason: v1.Reason(app.Type()), Message: app.Message()}
 		var d wireDetails
 		if app.HasDetails() && app.Details(&d) == nil {
-			e.Advice, e.Permanent, e.Seen = d.Advice, d.Permanent, d.Seen
+			e.Advice, e.Permanent, e.Step, e.Seen = d.Advice, d.Permanent, d.Step, d.Seen
 		} else {
 			e.Reason = v1.ReasonInternal
 			e.Advice = "look at the action in the Temporal Web UI"
@@ -124,8 +130,13 @@ func FromActivityError(err error) *Error {
 		return Retryable(v1.ReasonUnavailable, "check that the host's agent runs",
 			"a step timed out (%s): no sign of life from the host's agent", timeout.TimeoutType())
 	}
-	if temporal.IsCanceledError(err) {
-		return Retryable(v1.ReasonSuperseded, "", "superseded by a later request")
+	var canceled *temporal.CanceledError
+	if errors.As(err, &canceled) {
+		e := Retryable(v1.ReasonSuperseded, "", "superseded by a later request")
+		if canceled.HasDetails() {
+			_ = canceled.Details(&e.Step) // without it the step is unknown, which is the careful reading
+		}
+		return e
 	}
 	return Retryable(v1.ReasonInternal, "look at the action in the Temporal Web UI", "%v", err)
 }

@@ -54,11 +54,9 @@ type Welcome struct {
 	Refused string  `json:"refused,omitempty"`
 }
 
-// HostInput starts a Host workflow: with a first hello, or with the state of the run before.
+// HostInput starts a Host workflow, which then waits for the hello that came with it. Later runs also carry their state.
 type HostInput struct {
-	Hello *Hello `json:"hello,omitempty"`
-	// State is opaque to everybody but the Host workflow.
-	State any `json:"state,omitempty"`
+	Timings Timings `json:"timings"`
 }
 
 // ReserveRequest asks a host for room. It is keyed by workload and fence: a repeat gets the same answer.

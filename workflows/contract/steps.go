@@ -128,3 +128,24 @@ func (o Observation) After(p Observation) bool {
 	}
 	return o.Seq > p.Seq
 }
+
+// PlannedStep is a step with the queue that it runs on.
+type PlannedStep struct {
+	Step Step
+	// Bulk is true for a step that keeps the host's disks busy.
+	Bulk bool
+}
+
+// DeploySteps are the steps of a deploy after StepPrepare, in order. They mutate, or wait for what was mutated.
+func DeploySteps(w v1.Workload) []PlannedStep {
+	switch {
+	case w.Container != nil && w.Container.HealthCheck != nil:
+		return []PlannedStep{{Step: StepStart}, {Step: StepAwaitReady}}
+	case w.Container != nil:
+		return []PlannedStep{{Step: StepStart}}
+	case w.VM != nil && w.VM.Readiness != nil && w.VM.Readiness.When != v1.ReadyRunning:
+		return []PlannedStep{{Step: StepCreate, Bulk: true}, {Step: StepStart}, {Step: StepAwaitReady}}
+	default:
+		return []PlannedStep{{Step: StepCreate, Bulk: true}, {Step: StepStart}}
+	}
+}

@@ -4,12 +4,10 @@ import (
 	v1 "github.com/berth-dev/berth/api/v1"
 )
 
-// WorkloadInput starts a Workload workflow: with a first apply, or with the state of the run before.
+// WorkloadInput starts a Workload workflow with its first apply. Later runs carry their state instead.
 type WorkloadInput struct {
 	Apply   *ApplyRequest `json:"apply,omitempty"`
 	Timings Timings       `json:"timings"`
-	// State is opaque to everybody but the Workload workflow.
-	State any `json:"state,omitempty"`
 }
 
 // ApplyRequest asks for a spec to run. A repeat with the same RequestID gets the first answer.
@@ -73,25 +71,23 @@ type PlaceOut struct {
 	Instance string `json:"instance"`
 }
 
-// DeployIn is the input of Deploy. The entity has reserved the host and recorded it.
-type DeployIn struct {
-	Ref     Ref         `json:"ref"`
-	Host    string      `json:"host"`
-	Inst    string      `json:"instance"`
-	Spec    v1.Workload `json:"spec"`
-	Timings Timings     `json:"timings"`
+// ActionIn is the input of Deploy, Stop and Remove. Before a Deploy the entity has reserved the host and recorded it.
+type ActionIn struct {
+	Ref      Ref         `json:"ref"`
+	Host     string      `json:"host"`
+	Instance string      `json:"instance"`
+	Spec     v1.Workload `json:"spec"`
+	Timings  Timings     `json:"timings"`
 }
 
-// DeployOut is what a deploy found out.
-type DeployOut struct {
-	Out StepOut `json:"out"`
-}
-
-// EndIn is the input of Stop and Remove.
-type EndIn struct {
-	Ref     Ref         `json:"ref"`
-	Host    string      `json:"host"`
-	Inst    string      `json:"instance"`
-	Spec    v1.Workload `json:"spec"`
-	Timings Timings     `json:"timings"`
+// ActionWorkflow is the type of the workflow that carries an action out.
+func ActionWorkflow(action v1.Verb) string {
+	switch action {
+	case v1.VerbStop:
+		return WorkflowStop
+	case v1.VerbRemove:
+		return WorkflowRemove
+	default:
+		return WorkflowDeploy
+	}
 }

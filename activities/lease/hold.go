@@ -1,0 +1,133 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// Holder holds the host's lease while the agent runs.
+type Holder struct {
+	client client.Client
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	leaseNo  int64
+	deadline time.Duration // on bootTime
+	lost     chan struct{} // closed when the lease in leaseNo has ended and hello must be said again
+}
+
+// NewHolder returns a holder without a lease.
+func NewHolder(c client.Client, log *slog.Logger) *Holder {
+	return &Holder{client: c, log: log, lost: make(chan struct{})}
+}
+
+// LeaseNo is the number of the last lease, zero before the first.
+func (h *Holder) LeaseNo() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.leaseNo
+}
+
+// Live reports whether the lease is held: counted from when the last acknowledged beat was sent.
+func (h *Holder) Live() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return bootTime() < h.deadline
+}
+
+// expect prepares for the lease that a hello was granted.
+func (h *Holder) expect(leaseNo int64) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leaseNo, h.lost = leaseNo, make(chan struct{})
+	return h.lost
+}
+
+func (h *Holder) end(leaseNo int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if leaseNo != h.leaseNo {
+		return
+	}
+	select {
+	case <-h.lost:
+	default:
+		close(h.lost)
+	}
+}
+
+func (h *Holder) acknowledged(leaseNo int64, sent, lease time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if leaseNo == h.leaseNo {
+		h.deadline = sent + lease
+	}
+}
+
+// HoldLease renews the lease until the agent stops, the lease is taken over, or the server no longer knows it. It renews by
+// the client's call, not by the activity's own heartbeat, because that one is batched and says nothing of what arrived.
+func (h *Holder) HoldLease(ctx context.Context, in contract.HoldLeaseIn) (contract.HoldLeaseOut, error) {
+	defer h.end(in.LeaseNo)
+	token := activity.GetInfo(ctx).TaskToken
+	ticker := time.NewTicker(in.Beat)
+	defer ticker.Stop()
+	announced := false
+	for {
+		sent := bootTime()
+		err := h.beat(ctx, token, in)
+		switch {
+		case err == nil:
+			h.acknowledged(in.LeaseNo, sent, in.Lease)
+			if !announced {
+				announced = h.announce(ctx, in)
+			}
+		case over(err):
+			h.log.Warn("lease ended", "lease", in.LeaseNo, "error", err)
+			return contract.HoldLeaseOut{}, err
+		default:
+			h.log.Warn("beat failed", "lease", in.LeaseNo, "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-activity.GetWorkerStopChannel(ctx):
+			return contract.HoldLeaseOut{Left: true}, nil
+		case <-ctx.Done():
+			return contract.HoldLeaseOut{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (h *Holder) beat(ctx context.Context, token []byte, in contract.HoldLeaseIn) error {
+	ctx, cancel := context.WithTimeout(ctx, max(in.Beat, time.Second))
+	defer cancel()
+	return h.client.RecordActivityHeartbeat(ctx, token, in.LeaseNo)
+}
+
+// announce makes the host online. If it fails, the next beat tries again.
+func (h *Holder) announce(ctx context.Context, in contract.HoldLeaseIn) bool {
+	ctx, cancel := context.WithTimeout(ctx, max(in.Beat, time.Second))
+	defer cancel()
+	err := h.client.SignalWorkflow(ctx, contract.HostID(in.Host), "", contract.SignalLeaseLive, contract.LeaseLive{LeaseNo: in.LeaseNo})
+	if err != nil {
+		h.log.Warn("the host could not be announced", "lease", in.LeaseNo, "error", err)
+		return false
+	}
+	h.log.Info("lease is live", "lease", in.LeaseNo)
+	return true
+}
+
+// over tells an end of the lease from a beat that merely did not arrive.
+func over(err error) bool {
+	var gone *serviceerror.NotFound
+	return errors.As(err, &gone) || temporal.IsCanceledError(err)
+}

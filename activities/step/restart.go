@@ -1,0 +1,50 @@
+package step
+
+import (
+	"context"
+
+	"github.com/berth-dev/berth/activities/record"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// Restart starts a workload that ended by itself, under its lock. It does nothing if, once the lock is held, still says
+// that the record no longer asks for it.
+func (r *Runner) Restart(ctx context.Context, rt Runtime, workload string, counted bool, still func(record.Record) bool) error {
+	unlock, err := r.store.Lock(ctx, workload, lockWait)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	rec, err := r.store.Get(workload)
+	if err != nil || !still(rec) || rec.Spec == nil {
+		return err
+	}
+	c := &Call{
+		In: contract.StepIn{Spec: *rec.Spec, Ref: contract.Ref{
+			Workload: workload, Kind: rec.Kind, Generation: rec.Generation, Fence: rec.Fence, Verb: rec.Verb, Attempt: rec.Attempt,
+		}},
+		Dir: r.store.Dir(workload), Record: rec, store: r.store, exclusive: true,
+	}
+	if counted {
+		// Counted before it is done: a crash in between counts one too many, never one too few.
+		if err := c.Save(func(rec *record.Record) { rec.Restarts++ }); err != nil {
+			return err
+		}
+	}
+	return rt.Restart(ctx, c)
+}
+
+// KeepExit persists how a job's attempt ended, so that it is told again until the control plane has recorded it.
+func (r *Runner) KeepExit(ctx context.Context, workload string, fence int64, exit contract.Exit) error {
+	unlock, err := r.store.Lock(ctx, workload, lockWait)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	rec, err := r.store.Get(workload)
+	if err != nil || rec.Fence != fence || rec.Exit != nil {
+		return err
+	}
+	rec.Exit = &exit
+	return r.store.Put(rec)
+}

@@ -1,0 +1,56 @@
+package supervise
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+const (
+	foldWindow = 10 * time.Second
+	// foldBurst changes of a workload are told at once; those beyond are folded to one a window.
+	foldBurst = 4
+)
+
+// sent is what was last told of a workload.
+type sent struct {
+	key     string
+	window  time.Time
+	count   int
+	skipped int
+}
+
+// fold says whether to tell an observation: now (0), not at all because it was told (-1), or after the returned time.
+// Exits are never folded away. It also returns how many were folded into this one.
+func (s *Supervisor) fold(workload string, o contract.Observation, now time.Time) (later time.Duration, repeated int) {
+	last := s.sent[workload]
+	key := observationKey(o)
+	if last.key == key {
+		return -1, 0
+	}
+	if now.Sub(last.window) > foldWindow {
+		last.window, last.count = now, 0
+	}
+	if last.count >= foldBurst && o.State != contract.RunExited {
+		last.skipped++
+		s.sent[workload] = last
+		return last.window.Add(foldWindow).Sub(now) + time.Millisecond, 0
+	}
+	repeated, last.skipped = last.skipped, 0
+	last.count++
+	last.key = key
+	s.sent[workload] = last
+	return 0, repeated
+}
+
+// observationKey is equal for observations that say the same.
+func observationKey(o contract.Observation) string {
+	key := string(o.State) + "|" + o.StartedAt.String() + "|" + time.Duration(o.Restarts).String() + "|" + time.Duration(o.Fence).String()
+	for _, a := range o.Addresses {
+		key += "|" + a
+	}
+	if o.Exit != nil {
+		key += "|" + o.Exit.At.String()
+	}
+	return key
+}

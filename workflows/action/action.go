@@ -1,0 +1,65 @@
+// Package action is the operations on a workload: deploy, stop and remove. Each is a child workflow of the workload's
+// entity, and is listed fleet-wide by its search attributes and memo.
+package action
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// perform runs an action and records its outcome where lists find it.
+func perform(ctx workflow.Context, in contract.ActionIn, do func(workflow.Context) (contract.StepOut, error)) (contract.StepOut, error) {
+	out, err := do(ctx)
+	// What must be said after a cancel is said on a disconnected context.
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	now := workflow.Now(ctx)
+	shown := v1.Action{
+		ID: workflow.GetInfo(ctx).WorkflowExecution.ID, Workload: in.Ref.Workload, Kind: in.Ref.Kind, Verb: in.Ref.Verb,
+		Host: in.Host, Fence: in.Ref.Fence, Outcome: v1.OutcomeSucceeded,
+		StartedAt: workflow.GetInfo(ctx).WorkflowStartTime, EndedAt: &now,
+	}
+	if err != nil {
+		failure := contract.FromActivityError(err)
+		shown.Outcome, shown.Reason = v1.OutcomeFailed, failure.Reason
+		if failure.Reason == v1.ReasonSuperseded {
+			shown.Outcome, shown.Reason = v1.OutcomeSuperseded, v1.ReasonNone
+			err = contract.Canceled(failure.Step)
+		} else {
+			err = contract.AsActivityError(failure)
+		}
+	}
+	if upsert := workflow.UpsertMemo(ctx, map[string]any{contract.MemoStatus: shown}); upsert != nil {
+		return out, upsert
+	}
+	upsert := workflow.UpsertTypedSearchAttributes(ctx,
+		contract.AttrOutcome.ValueSet(string(shown.Outcome)), contract.AttrReason.ValueSet(string(shown.Reason)))
+	if upsert != nil {
+		return out, upsert
+	}
+	return out, err
+}
+
+// step runs one step on the workload's host. Its error says which step it was.
+func step(ctx workflow.Context, in contract.ActionIn, s contract.PlannedStep, last bool) (contract.StepOut, error) {
+	queue := contract.HostControlQueue(in.Host, in.Instance)
+	if s.Bulk {
+		queue = contract.HostBulkQueue(in.Host, in.Instance)
+	}
+	ctx = workflow.WithActivityOptions(ctx, contract.HostActivity(queue, in.Timings))
+	var out contract.StepOut
+	err := workflow.ExecuteActivity(ctx, contract.ActivityName(in.Ref.Kind, s.Step),
+		contract.StepIn{Ref: in.Ref, Spec: in.Spec, Last: last}).Get(ctx, &out)
+	return out, at(string(s.Step), err)
+}
+
+// at adds the step to an error.
+func at(step string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := *contract.FromActivityError(err)
+	e.Step = step
+	return &e
+}

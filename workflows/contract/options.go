@@ -1,0 +1,104 @@
+package contract
+
+import (
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+// The classes of activities. An activity retries transients within about a minute; only the entity backs off for longer,
+// counts and shows attempts.
+
+// stepLimit bounds a step that makes progress all the time. What bounds one that makes none is its heartbeat, and the
+// driver's own limits.
+const stepLimit = 24 * time.Hour
+
+// leaseLimit is longer than any agent runs: a HoldLease ends by its heartbeat.
+const leaseLimit = 10 * 365 * 24 * time.Hour
+
+// ControlActivity is for the control worker's own activities: short calls to Temporal. What a host refuses is an answer,
+// not a fault to retry here.
+func ControlActivity() workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue:           ControlPlaneQueue,
+		StartToCloseTimeout: 10 * time.Second,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: 8,
+			NonRetryableErrorTypes: refusals(),
+		},
+		WaitForCancellation: true,
+	}
+}
+
+// PlacementActivity asks several hosts in turn and says by heartbeat whom it is about to ask.
+func PlacementActivity() workflow.ActivityOptions {
+	o := ControlActivity()
+	o.StartToCloseTimeout = time.Minute
+	o.HeartbeatTimeout = 10 * time.Second
+	return o
+}
+
+// HostActivity is for a step on a host. It has no ScheduleToStart: whether the host lives is the lease's business.
+func HostActivity(queue string, t Timings) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue:           queue,
+		StartToCloseTimeout: stepLimit,
+		HeartbeatTimeout:    t.ActivityHeartbeat,
+		WaitForCancellation: true,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second, MaximumAttempts: 5,
+			NonRetryableErrorTypes: refusals(),
+		},
+	}
+}
+
+// LeaseActivity is for HoldLease alone. It is never retried: its end is the message. Its ScheduleToStart is the lease, so
+// that an agent that died between hello and the first poll is noticed.
+func LeaseActivity(in LeaseInput) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue:              HostControlQueue(in.Host, in.Instance),
+		ScheduleToStartTimeout: in.Timings.Lease,
+		StartToCloseTimeout:    leaseLimit,
+		HeartbeatTimeout:       in.Timings.Lease,
+		WaitForCancellation:    false,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+	}
+}
+
+// ActionChild is for an action's workflow. A cancel of it is waited for; it is listed by its search attributes.
+func ActionChild(ref Ref, verb v1.Verb, host string, started time.Time) workflow.ChildWorkflowOptions {
+	id := ActionID(ref.Workload, verb, ref.Fence)
+	return workflow.ChildWorkflowOptions{
+		WorkflowID:            id,
+		TaskQueue:             ControlPlaneQueue,
+		WaitForCancellation:   true,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		RetryPolicy:           nil,
+		Memo: map[string]any{MemoStatus: v1.Action{
+			ID: id, Workload: ref.Workload, Kind: ref.Kind, Verb: ref.Verb, Host: host, Fence: ref.Fence,
+			Outcome: v1.OutcomeRunning, StartedAt: started,
+		}},
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			AttrWorkload.ValueSet(ref.Workload), AttrKind.ValueSet(string(ref.Kind)), AttrVerb.ValueSet(string(ref.Verb)),
+			AttrHost.ValueSet(host), AttrFence.ValueSet(ref.Fence), AttrOutcome.ValueSet(string(v1.OutcomeRunning)),
+		),
+	}
+}
+
+// refusals are the reasons that retrying the same call at once can't change.
+func refusals() []string {
+	reasons := []v1.Reason{
+		v1.ReasonNoCapacity, v1.ReasonNoMatchingHost, v1.ReasonHostOffline, v1.ReasonPortConflict, v1.ReasonStaleFence,
+		v1.ReasonBootTimeout, v1.ReasonUnhealthy, v1.ReasonExited, v1.ReasonDiskFull, v1.ReasonSuperseded,
+	}
+	types := make([]string, len(reasons))
+	for i, r := range reasons {
+		types[i] = string(r)
+	}
+	return types
+}

@@ -1,0 +1,115 @@
+// Package entity is the shape that long-lived workflows share: messages change a state, one loop acts on it, and the run
+// continues as new before its history grows long.
+package entity
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Loop is one run of an entity.
+type Loop struct {
+	// Ctx is disconnected from native cancels: an entity ends only by its own rules.
+	Ctx workflow.Context
+	// CancelRequested is true once somebody cancelled the workflow natively.
+	CancelRequested bool
+
+	limit   int
+	changed bool
+	signals []signal
+}
+
+type signal struct {
+	channel workflow.ReceiveChannel
+	handle  func(raw converter.RawValue)
+}
+
+// New returns the loop of a run that continues as new after some limit of history events.
+func New(ctx workflow.Context, limit int) *Loop {
+	own, _ := workflow.NewDisconnectedContext(ctx)
+	l := &Loop{Ctx: own, limit: limit, changed: true}
+	workflow.Go(own, func(own workflow.Context) {
+		ctx.Done().Receive(own, nil)
+		l.CancelRequested = true
+		l.Wake()
+	})
+	return l
+}
+
+// Wake makes the loop look at its state again.
+func (l *Loop) Wake() { l.changed = true }
+
+// Update registers an update. The state may have changed when the handler returns, so the loop looks again.
+func Update[In, Out any](l *Loop, name string, handle func(workflow.Context, In) (Out, error)) error {
+	return workflow.SetUpdateHandlerWithOptions(l.Ctx, name, func(ctx workflow.Context, in In) (Out, error) {
+		defer l.Wake()
+		return handle(ctx, in)
+	}, workflow.UpdateHandlerOptions{})
+}
+
+// Signal registers a signal whose sender is Berth itself. One that can't be decoded is dropped: a newer version's message.
+func Signal[In any](l *Loop, name string, handle func(In)) {
+	RawSignal(l, name, func(raw converter.RawValue) {
+		var in In
+		if raw.Payload() == nil || converter.GetDefaultDataConverter().FromPayload(raw.Payload(), &in) != nil {
+			workflow.GetLogger(l.Ctx).Warn("signal dropped: it can't be decoded", "signal", name)
+			return
+		}
+		handle(in)
+	})
+}
+
+// RawSignal registers a signal that anybody may send: the handler gets the payload as it came, or none.
+func RawSignal(l *Loop, name string, handle func(raw converter.RawValue)) {
+	l.signals = append(l.signals, signal{channel: workflow.GetSignalChannel(l.Ctx, name), handle: handle})
+}
+
+// Wait returns when a message came or the deadline passed; a zero deadline never does. Pending signals have been handled.
+func (l *Loop) Wait(deadline time.Time) error {
+	ready := func() bool { return l.changed || l.signalPending() }
+	if deadline.IsZero() {
+		if err := workflow.Await(l.Ctx, ready); err != nil {
+			return err
+		}
+	} else if wait := deadline.Sub(workflow.Now(l.Ctx)); wait > 0 {
+		if _, err := workflow.AwaitWithTimeout(l.Ctx, wait, ready); err != nil {
+			return err
+		}
+	}
+	l.changed = false
+	l.drain()
+	return nil
+}
+
+// ShouldContinueAsNew reports whether the history is long enough and nothing is half done: every update has been answered
+// and every signal handled.
+func (l *Loop) ShouldContinueAsNew() bool {
+	info := workflow.GetInfo(l.Ctx)
+	if info.GetCurrentHistoryLength() < l.limit && !info.GetContinueAsNewSuggested() {
+		return false
+	}
+	return workflow.AllHandlersFinished(l.Ctx) && !l.signalPending() && !l.changed
+}
+
+func (l *Loop) signalPending() bool {
+	for _, s := range l.signals {
+		if s.channel.Len() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Loop) drain() {
+	for _, s := range l.signals {
+		for {
+			var raw converter.RawValue
+			if !s.channel.ReceiveAsync(&raw) {
+				break
+			}
+			s.handle(raw)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package workload
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// carryOut places a deploy and then runs the action's workflow. Between the two the placement is recorded, so that the
+// child may bind it.
+func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepOut, error) {
+	ref := contract.Ref{
+		Workload: e.s.Name, Kind: d.Spec.Kind, Generation: d.Generation, Fence: d.Fence, Verb: d.Verb, Attempt: d.Attempt,
+	}
+	if d.Kind == v1.VerbDeploy {
+		placed, err := e.place(ctx, d)
+		if err != nil {
+			return contract.StepOut{}, err
+		}
+		e.s.Placed(placed)
+		// The host shows at once; the phase is Deploying already.
+		if err := e.publish(); err != nil {
+			return contract.StepOut{}, err
+		}
+	}
+	in := contract.ActionIn{
+		Ref: ref, Host: e.s.Placement.Host, Instance: e.s.Placement.Instance, Spec: d.Spec, Timings: e.s.Timings,
+	}
+	ctx = workflow.WithChildOptions(ctx, contract.ActionChild(ref, d.Kind, in.Host, d.StartedAt))
+	var out contract.StepOut
+	err := workflow.ExecuteChildWorkflow(ctx, contract.ActionWorkflow(d.Kind), in).Get(ctx, &out)
+	return out, err
+}
+
+func (e *workloadEntity) place(ctx workflow.Context, d Doing) (contract.PlaceOut, error) {
+	in := contract.PlaceIn{Reserve: contract.ReserveRequest{
+		Workload: e.s.Name, Fence: d.Fence, Generation: d.Generation, Needs: d.Needs,
+	}}
+	if e.s.Placement != nil {
+		in.Pinned = e.s.Placement.Host
+	}
+	var out contract.PlaceOut
+	ctx = workflow.WithActivityOptions(ctx, contract.PlacementActivity())
+	if err := workflow.ExecuteActivity(ctx, contract.ActivityPlace, in).Get(ctx, &out); err != nil {
+		failure := *contract.FromActivityError(err)
+		failure.Step = contract.ActivityPlace
+		return out, &failure
+	}
+	return out, nil
+}
+
+// tell brings the host's ledger up to date. Signals are durable once sent, and ordered by fence, so nobody waits for them.
+func (e *workloadEntity) tell(l Ledger) {
+	switch {
+	case l.Settle != nil:
+		workflow.SignalExternalWorkflow(e.Ctx, contract.HostID(l.Host), "", contract.SignalSettle, *l.Settle)
+	case l.Release != nil:
+		workflow.SignalExternalWorkflow(e.Ctx, contract.HostID(l.Host), "", contract.SignalRelease, *l.Release)
+	}
+}
+
+// acknowledge lets the host drop a job's ended attempt, beside the loop: the host may be away.
+func (e *workloadEntity) acknowledge() {
+	a := *e.s.Job.Unacknowledged
+	in := contract.StepIn{Ref: contract.Ref{
+		Workload: e.s.Name, Kind: e.s.Workload.Kind, Generation: e.s.Generation, Fence: a.Fence, Attempt: a.Number, Verb: v1.VerbDeploy,
+	}}
+	queue := contract.HostControlQueue(e.s.Placement.Host, e.s.Placement.Instance)
+	e.s.Job.Acknowledging = true
+	workflow.Go(e.Ctx, func(ctx workflow.Context) {
+		ctx = workflow.WithActivityOptions(ctx, contract.HostActivity(queue, e.s.Timings))
+		err := workflow.ExecuteActivity(ctx, contract.ActivityName(in.Ref.Kind, contract.StepAcknowledge), in).Get(ctx, nil)
+		if err != nil && contract.FromActivityError(err).Reason == v1.ReasonStaleFence {
+			err = nil // a later action has taken care of what was left
+		}
+		e.s.Acknowledged(err, workflow.Now(ctx))
+		e.Wake()
+	})
+}

@@ -1,0 +1,193 @@
+package workload
+
+import (
+	"hash/fnv"
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// StepKind is what the entity does next.
+type StepKind string
+
+// The steps that decide can answer with.
+const (
+	// StepWait sleeps until a message comes, or until Until if it is set.
+	StepWait StepKind = "wait"
+	// StepAct starts an action.
+	StepAct StepKind = "act"
+	// StepCancel cancels the open action, because a later request supersedes it.
+	StepCancel StepKind = "cancel"
+	// StepAcknowledge lets the host drop a job's ended attempt.
+	StepAcknowledge StepKind = "acknowledge"
+	// StepNote takes the transition in Ended or Done without an action.
+	StepNote StepKind = "note"
+	// StepClose ends the workflow.
+	StepClose StepKind = "close"
+)
+
+// Step is decide's answer.
+type Step struct {
+	Kind StepKind
+	// Until bounds a wait.
+	Until time.Time
+	// Action and Verb, with StepAct: deploy, stop or remove, and in which words.
+	Action v1.Verb
+	Verb   v1.Verb
+	// Attempt is a job's next attempt, with a deploy.
+	Attempt int
+	// Ended, with StepNote: the workload ended in this way. Without it, the wanted state holds already.
+	Ended *Ended
+}
+
+// decide says what to do next. It is pure: the same state and time give the same answer.
+func (s *State) decide(now time.Time) Step {
+	if s.Doing != nil {
+		return s.decideDoing(now)
+	}
+	if s.Removed {
+		return Step{Kind: StepClose}
+	}
+	switch s.Wanted {
+	case WantRemoved:
+		if s.Placement == nil {
+			return Step{Kind: StepNote}
+		}
+		return s.act(now, v1.VerbRemove, s.Verb)
+	case WantStopped:
+		switch {
+		case s.DoneSeq >= s.WantedSeq:
+			return Step{Kind: StepWait}
+		case s.Placement == nil:
+			return Step{Kind: StepNote}
+		}
+		return s.act(now, v1.VerbStop, s.Verb)
+	default:
+		if s.isJob() {
+			return s.decideJob(now)
+		}
+		return s.decideService(now)
+	}
+}
+
+// decideDoing watches over the open action.
+func (s *State) decideDoing(now time.Time) Step {
+	if s.Doing.Cancelled {
+		return Step{Kind: StepWait}
+	}
+	if s.WantedSeq > s.Doing.Seq && s.Doing.Kind != v1.VerbRemove {
+		return Step{Kind: StepCancel}
+	}
+	if at := s.deadline(); !at.IsZero() && s.Doing.Kind == v1.VerbDeploy {
+		if !now.Before(at) {
+			return Step{Kind: StepCancel}
+		}
+		return Step{Kind: StepWait, Until: at}
+	}
+	return Step{Kind: StepWait}
+}
+
+func (s *State) decideService(now time.Time) Step {
+	if s.Ended != nil {
+		return Step{Kind: StepWait}
+	}
+	if s.Deployed == nil || s.DoneSeq < s.WantedSeq {
+		return s.act(now, v1.VerbDeploy, s.Verb)
+	}
+	if s.HostLost || s.Seen.Fence != s.Deployed.Fence {
+		return Step{Kind: StepWait}
+	}
+	switch s.Seen.State {
+	case contract.RunAbsent:
+		return s.act(now, v1.VerbDeploy, v1.VerbDeploy) // a repair
+	case contract.RunExited:
+		if s.Seen.Exit != nil && !contract.RestartsAfter(s.Workload.Spec().Restart, *s.Seen.Exit, s.Seen.Restarts) {
+			return Step{Kind: StepNote, Ended: endedService(*s.Seen.Exit, s.Seen.Restarts)}
+		}
+	default:
+	}
+	return Step{Kind: StepWait}
+}
+
+func (s *State) decideJob(now time.Time) Step {
+	if s.Job != nil && s.Job.Unacknowledged != nil && !s.HostLost {
+		if s.Job.Acknowledging {
+			return Step{Kind: StepWait}
+		}
+		if now.Before(s.Job.AckAt) {
+			return Step{Kind: StepWait, Until: s.Job.AckAt}
+		}
+		return Step{Kind: StepAcknowledge}
+	}
+	if s.Ended != nil {
+		if s.Ended.Reason == v1.ReasonDeadlineExceeded && s.Placement != nil && s.Placement.Active {
+			return s.act(now, v1.VerbStop, v1.VerbStop)
+		}
+		return Step{Kind: StepWait}
+	}
+	at := s.deadline()
+	if !at.IsZero() && !now.Before(at) {
+		return Step{Kind: StepNote, Ended: &Ended{
+			Phase: v1.PhaseFailed, Reason: v1.ReasonDeadlineExceeded, Message: "the job's deadline has passed",
+		}}
+	}
+	if s.Deployed != nil && s.DoneSeq >= s.WantedSeq {
+		return Step{Kind: StepWait, Until: at} // an attempt runs
+	}
+	step := s.act(now, v1.VerbDeploy, s.Verb)
+	step.Attempt = 1
+	if s.Job != nil {
+		step.Attempt = s.Job.Count + 1
+	}
+	if step.Kind == StepWait && !at.IsZero() && (step.Until.IsZero() || at.Before(step.Until)) {
+		step.Until = at
+	}
+	return step
+}
+
+// deadline is when a job must have ended, or zero.
+func (s *State) deadline() time.Time {
+	c := s.Workload.Spec()
+	if !s.isJob() || c.Job == nil || c.Job.Deadline == 0 || s.Job == nil || s.Job.StartedAt.IsZero() {
+		return time.Time{}
+	}
+	return s.Job.StartedAt.Add(c.Job.Deadline.D())
+}
+
+// act starts an action, unless the last failure says to wait.
+func (s *State) act(now time.Time, action, verb v1.Verb) Step {
+	if s.Failure != nil && s.Failure.Permanent {
+		return Step{Kind: StepWait}
+	}
+	if now.Before(s.NextTry) {
+		return Step{Kind: StepWait, Until: s.NextTry}
+	}
+	return Step{Kind: StepAct, Action: action, Verb: verb}
+}
+
+// endedService says what an exit that is not followed by a restart means for a service.
+func endedService(exit contract.Exit, restarts int) *Ended {
+	e := &Ended{Phase: v1.PhaseFailed, Reason: exit.Outcome, Message: exitMessage(exit), Code: &exit.Code}
+	if exit.Code == 0 && exit.Outcome == v1.ReasonExited {
+		e.Phase = v1.PhaseStopped
+	}
+	if restarts > 0 {
+		e.Message += ", after " + plural(restarts, "restart")
+	}
+	return e
+}
+
+// backoff is how long to wait after the n-th failure in a row: doubling between the bounds, plus up to a quarter of jitter
+// that depends on the name and n alone.
+func backoff(t contract.Timings, name string, n int) time.Duration {
+	d := t.BackoffMin
+	for i := 1; i < n && d < t.BackoffMax; i++ {
+		d *= 2
+	}
+	d = min(d, t.BackoffMax)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	_, _ = h.Write([]byte{byte(n), byte(n >> 8)})
+	return d + time.Duration(int64(d/4)*int64(h.Sum32()%1024)/1024)
+}

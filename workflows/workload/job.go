@@ -1,0 +1,123 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+const (
+	outcomeSucceeded = "Succeeded"
+	outcomeFailed    = "Failed"
+)
+
+// startAttempt records that a job's attempt has started.
+func (s *State) startAttempt(d *Doing, out contract.StepOut, now time.Time) {
+	if !s.isJob() {
+		return
+	}
+	if s.Job == nil {
+		s.Job = &Job{}
+	}
+	s.closeAttempt(now)
+	started := out.StartedAt
+	if started.IsZero() {
+		started = now
+	}
+	if s.Job.StartedAt.IsZero() {
+		s.Job.StartedAt = started
+	}
+	s.Job.Count = d.Attempt
+	s.Job.Attempts = append(s.Job.Attempts, v1.Attempt{Number: d.Attempt, Fence: d.Fence, Host: s.Placement.Host, StartedAt: started})
+	if n := len(s.Job.Attempts) - keepAttempts; n > 0 {
+		s.Job.Attempts = s.Job.Attempts[n:]
+	}
+	if out.Exit != nil && s.Seen.Fence < d.Fence {
+		// It had ended before the deploy was done: what the step saw is an observation.
+		s.Seen = contract.Observation{
+			Host: s.Placement.Host, Fence: d.Fence, Attempt: d.Attempt, State: contract.RunExited, Exit: out.Exit,
+		}
+	}
+}
+
+// endAttempt records how the current attempt ended, and whether the job has.
+func (s *State) endAttempt(now time.Time) {
+	exit := s.Seen.Exit
+	switch s.Seen.State {
+	case contract.RunAbsent:
+		// It was started, and is gone: nobody can know how it ended, and it counts.
+		exit = &contract.Exit{Code: -1, Outcome: v1.ReasonUnknown, At: now, Message: "the attempt is gone from its host; how it ended is unknown"}
+	case contract.RunExited:
+	default:
+		return
+	}
+	if exit == nil || s.Job == nil || len(s.Job.Attempts) == 0 {
+		return
+	}
+	a := &s.Job.Attempts[len(s.Job.Attempts)-1]
+	if a.Fence != s.Deployed.Fence || a.EndedAt != nil {
+		return
+	}
+	at, code := exit.At, exit.Code
+	a.EndedAt, a.ExitCode, a.Outcome = &at, &code, attemptOutcome(*exit)
+	s.Job.Unacknowledged = &Attempt{Fence: a.Fence, Number: a.Number}
+	s.Job.AckTries, s.Job.AckAt = 0, time.Time{}
+	s.Deployed, s.Placement.Active = nil, false
+	switch {
+	case a.Outcome == outcomeSucceeded:
+		s.Ended = &Ended{Phase: v1.PhaseSucceeded, Reason: v1.ReasonNone, Message: exitMessage(*exit), Code: &code}
+	case s.Job.Count >= s.maxAttempts():
+		s.Ended = &Ended{
+			Phase: v1.PhaseFailed, Reason: exit.Outcome, Code: &code,
+			Message: fmt.Sprintf("%s; attempt %d of %d", exitMessage(*exit), s.Job.Count, s.maxAttempts()),
+		}
+	default:
+		s.NextTry = now.Add(backoff(s.Timings, s.Name, s.Job.Count))
+	}
+}
+
+// closeAttempt ends an attempt that something else took the place of.
+func (s *State) closeAttempt(now time.Time) {
+	if s.Job == nil || len(s.Job.Attempts) == 0 {
+		return
+	}
+	a := &s.Job.Attempts[len(s.Job.Attempts)-1]
+	if a.EndedAt != nil {
+		return
+	}
+	a.EndedAt, a.Outcome = &now, string(v1.ReasonSuperseded)
+	if s.Ended != nil {
+		a.Outcome = string(s.Ended.Reason)
+	}
+}
+
+func (s *State) maxAttempts() int {
+	if c := s.Workload.Spec(); c.Job != nil && c.Job.MaxAttempts > 0 {
+		return c.Job.MaxAttempts
+	}
+	return 1
+}
+
+// Acknowledged notes that the host dropped the ended attempt, or that it could not be asked.
+func (s *State) Acknowledged(err error, now time.Time) {
+	s.Job.Acknowledging = false
+	if err == nil {
+		s.Job.Unacknowledged = nil
+		return
+	}
+	s.Job.AckTries++
+	s.Job.AckAt = now.Add(backoff(s.Timings, s.Name, s.Job.AckTries))
+}
+
+func attemptOutcome(e contract.Exit) string {
+	switch {
+	case e.Outcome == v1.ReasonExited && e.Code == 0:
+		return outcomeSucceeded
+	case e.Outcome == v1.ReasonExited:
+		return outcomeFailed
+	default:
+		return string(e.Outcome)
+	}
+}

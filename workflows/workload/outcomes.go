@@ -1,0 +1,234 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// roomBackoff bounds the wait for room: a host that gets some wakes who it refused, this stands behind it.
+const roomBackoff = 15 * time.Second
+
+// stableAfter is how long a deploy must have lasted for a repair to be done at once.
+const stableAfter = time.Minute
+
+// Begin opens an action with the next fence.
+func (s *State) Begin(step Step, now time.Time) {
+	d := &Doing{
+		Kind: step.Action, Verb: step.Verb, Seq: s.WantedSeq, Fence: s.mint(now), Generation: s.Generation,
+		Spec: s.Workload, StartedAt: now,
+	}
+	if step.Action == v1.VerbDeploy {
+		d.Attempt = step.Attempt
+		d.Needs = contract.NeedsOf(s.Workload)
+	}
+	s.Doing = d
+}
+
+// Placed records the grant of a host; only then is it bound.
+func (s *State) Placed(p contract.PlaceOut) {
+	if s.Placement == nil || s.Placement.Host != p.Host {
+		s.Placement = &Placement{Host: p.Host}
+	}
+	s.Placement.Instance = p.Instance
+}
+
+// Ledger is what the host's ledger must be told after an action: at most one of the two is set.
+type Ledger struct {
+	Host    string
+	Settle  *contract.SettleRequest
+	Release *contract.ReleaseRequest
+}
+
+// Succeeded closes the action and says what the ledger must be told.
+func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
+	d := s.Doing
+	s.Doing, s.Failure, s.Tries, s.NextTry = nil, nil, 0, time.Time{}
+	s.DoneSeq = max(s.DoneSeq, d.Seq)
+	switch d.Kind {
+	case v1.VerbRemove:
+		return s.gone(d.Fence)
+	case v1.VerbStop:
+		s.closeAttempt(now)
+		s.Deployed, s.Placement.Active = nil, false
+		return s.settle(d.Fence, idle(contract.NeedsOf(s.Workload)))
+	default:
+		s.Placement.Mutated, s.Placement.Active = true, true
+		s.Deployed = &Deployed{
+			Generation: d.Generation, Fence: d.Fence, At: now, Attempt: d.Attempt, Addresses: out.Addresses, Needs: d.Needs,
+		}
+		s.startAttempt(d, out, now)
+		s.absorb(now)
+		if s.Deployed == nil {
+			return s.settle(d.Fence, idle(d.Needs))
+		}
+		return s.settle(d.Fence, d.Needs)
+	}
+}
+
+// Failed closes the action with its failure and says what the ledger must be told.
+func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
+	d := s.Doing
+	s.Doing = nil
+	mutated := d.Kind != v1.VerbDeploy || !beforeMutation(e.Step)
+	if s.Placement != nil && mutated {
+		s.Placement.Mutated, s.Placement.Active = true, true
+	}
+	switch {
+	case e.Reason == v1.ReasonSuperseded:
+		// A later request took over, or a job's deadline passed: that says what is next.
+	case e.Reason == v1.ReasonStaleFence && e.Seen >= d.Fence:
+		s.Fence = max(s.Fence, e.Seen) // the host has seen later numbers: go on above them, at once
+	default:
+		s.Tries++
+		s.Failure = &v1.Failure{Reason: e.Reason, Message: clip(e.Message, 600), Advice: clip(e.Advice, 200), Step: e.Step, Permanent: e.Permanent, At: now}
+		s.NextTry = now.Add(max(s.wait(e.Reason), e.After))
+	}
+	return s.ledgerAfterFailure(d, mutated)
+}
+
+func (s *State) wait(reason v1.Reason) time.Duration {
+	w := backoff(s.Timings, s.Name, s.Tries)
+	switch reason {
+	case v1.ReasonNoCapacity, v1.ReasonNoMatchingHost, v1.ReasonHostOffline, v1.ReasonPortConflict:
+		return min(w, roomBackoff)
+	default:
+		return w
+	}
+}
+
+// ledgerAfterFailure gives back what the failed action held beyond what runs.
+func (s *State) ledgerAfterFailure(d *Doing, mutated bool) Ledger {
+	switch {
+	case s.Placement == nil || d.Kind != v1.VerbDeploy:
+		return Ledger{}
+	case !s.Placement.Mutated:
+		return s.gone(d.Fence) // nothing was made there: the next try may go elsewhere
+	case !mutated && s.Deployed != nil:
+		return s.settle(d.Fence, s.Deployed.Needs) // the old one runs on
+	case !mutated:
+		return s.settle(d.Fence, idle(d.Needs))
+	default:
+		return s.settle(d.Fence, d.Needs) // half made: keep the room for the next try
+	}
+}
+
+// gone forgets the host.
+func (s *State) gone(fence int64) Ledger {
+	l := Ledger{Host: s.Placement.Host, Release: &contract.ReleaseRequest{Workload: s.Name, Fence: fence}}
+	s.Placement, s.Deployed = nil, nil
+	if s.Wanted == WantRemoved {
+		s.Removed = true
+	}
+	return l
+}
+
+func (s *State) settle(fence int64, needs contract.Needs) Ledger {
+	if s.Placement == nil {
+		return Ledger{}
+	}
+	return Ledger{
+		Host:   s.Placement.Host,
+		Settle: &contract.SettleRequest{Workload: s.Name, Fence: fence, Needs: needs},
+	}
+}
+
+// idle is what a stopped workload keeps: disks, ports and devices, but neither CPU nor memory.
+func idle(n contract.Needs) contract.Needs {
+	n.Amount.CPUs, n.Amount.Memory = 0, 0
+	return n
+}
+
+// Note takes a transition that needs no action.
+func (s *State) Note(step Step) Ledger {
+	if step.Ended != nil {
+		s.Ended = step.Ended
+		if s.Deployed == nil || s.Ended.Reason == v1.ReasonDeadlineExceeded {
+			return Ledger{}
+		}
+		return s.settle(s.Deployed.Fence, idle(s.Deployed.Needs))
+	}
+	s.DoneSeq = s.WantedSeq
+	if s.Wanted == WantRemoved {
+		s.Removed = true
+	}
+	return Ledger{}
+}
+
+// Observe takes what a host sees, if it is later than what was seen before. It reports whether anything changed.
+func (s *State) Observe(o contract.Observation, now time.Time) bool {
+	if s.Placement == nil || s.Placement.Host != o.Host || o.Fence > s.Fence || !o.After(s.Seen) {
+		return false
+	}
+	s.Seen = o
+	s.absorb(now)
+	return true
+}
+
+// absorb acts on the latest observation once no action is open.
+func (s *State) absorb(now time.Time) {
+	if s.Doing != nil || s.Deployed == nil || s.Seen.Fence != s.Deployed.Fence {
+		return
+	}
+	if len(s.Seen.Addresses) > 0 {
+		s.Deployed.Addresses = s.Seen.Addresses
+	}
+	if s.isJob() {
+		s.endAttempt(now)
+		return
+	}
+	switch {
+	case s.Seen.State == contract.RunAbsent && now.Sub(s.Deployed.At) < stableAfter:
+		s.Repairs++
+		s.NextTry = now.Add(backoff(s.Timings, s.Name, s.Repairs))
+	case s.Seen.State == contract.RunAbsent:
+		s.Repairs = 0
+	}
+}
+
+// HostLostOrBack follows the host's lease; news of an earlier lease is ignored.
+func (s *State) HostLostOrBack(n contract.HostStatus, lost bool) {
+	if s.Placement == nil || s.Placement.Host != n.Host || n.LeaseNo < s.HostLease {
+		return
+	}
+	s.HostLease, s.HostLost = n.LeaseNo, lost
+	if !lost {
+		s.Woken()
+	}
+}
+
+// Woken tries at once what waits for room.
+func (s *State) Woken() {
+	if s.Failure != nil && !s.Failure.Permanent {
+		s.NextTry = time.Time{}
+	}
+}
+
+func beforeMutation(step string) bool {
+	switch step {
+	case contract.ActivityPlace, contract.ActivityBind, string(contract.StepPrepare):
+		return true
+	default:
+		return false
+	}
+}
+
+func exitMessage(e contract.Exit) string {
+	switch {
+	case e.Message != "":
+		return clip(e.Message, 300)
+	case e.Outcome == v1.ReasonOutOfMemory:
+		return fmt.Sprintf("killed for want of memory (exit code %d)", e.Code)
+	default:
+		return fmt.Sprintf("exited with code %d", e.Code)
+	}
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

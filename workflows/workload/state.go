@@ -1,0 +1,209 @@
+// Package workload is the Workload entity: what a user wants, what was done for it, and what to do next.
+package workload
+
+import (
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// Wanted is what the user wants of a workload.
+type Wanted string
+
+// What can be wanted.
+const (
+	WantRunning Wanted = "running"
+	WantStopped Wanted = "stopped"
+	WantRemoved Wanted = "removed"
+)
+
+// State is all that a Workload carries from run to run. Its methods are pure: they take the time, and touch nothing else.
+type State struct {
+	Name     string           `json:"name"`
+	Workload v1.Workload      `json:"workload"`
+	Digest   string           `json:"digest"`
+	Timings  contract.Timings `json:"timings"`
+
+	// Generation counts accepted specs, Seq accepted requests, Fence actions. Fence starts as the time in milliseconds, so
+	// that a later life of the same name never takes a number of an earlier one.
+	Generation int64 `json:"generation"`
+	Seq        int64 `json:"seq"`
+	Fence      int64 `json:"fence"`
+
+	// Wanted, Verb and WantedSeq are what the user asked for last, in which words, and by which request.
+	Wanted    Wanted  `json:"wanted"`
+	Verb      v1.Verb `json:"verb"`
+	WantedSeq int64   `json:"wantedSeq"`
+	// DoneSeq is the request that the last successful action satisfied.
+	DoneSeq int64 `json:"doneSeq"`
+	// Removed is true once nothing is left anywhere.
+	Removed bool `json:"removed,omitempty"`
+
+	Doing     *Doing     `json:"doing,omitempty"`
+	Placement *Placement `json:"placement,omitempty"`
+	// Deployed is the last deploy that succeeded and was not stopped since.
+	Deployed *Deployed `json:"deployed,omitempty"`
+	// Ended is set when the workload ended by itself and is not to be started again without a new request.
+	Ended *Ended `json:"ended,omitempty"`
+	// Seen is the latest observation.
+	Seen contract.Observation `json:"seen"`
+	// HostLost is true between host-lost and host-back of the lease LostLease.
+	HostLost  bool  `json:"hostLost,omitempty"`
+	HostLease int64 `json:"hostLease,omitempty"`
+
+	// Failure is the last one of what is wanted now; Tries counts them, NextTry is when the next attempt is due.
+	Failure *v1.Failure `json:"failure,omitempty"`
+	Tries   int         `json:"tries,omitempty"`
+	NextTry time.Time   `json:"nextTry,omitzero"`
+	// Repairs counts repairs in a row that did not last.
+	Repairs int `json:"repairs,omitempty"`
+
+	// Job is set for a job from its first deploy on.
+	Job *Job `json:"job,omitempty"`
+
+	CreatedAt time.Time `json:"createdAt"`
+	ChangedAt time.Time `json:"changedAt"`
+	// Shown is the phase that ChangedAt belongs to.
+	Shown      v1.Phase       `json:"shown"`
+	Conditions []v1.Condition `json:"conditions,omitempty"`
+	Requests   []Request      `json:"requests,omitempty"`
+}
+
+// Doing is the open action.
+type Doing struct {
+	// Kind is the action's workflow: deploy, stop or remove. Verb is what the user wanted.
+	Kind v1.Verb `json:"kind"`
+	Verb v1.Verb `json:"verb"`
+	// Seq is the request that it works for, Fence its number, Generation the spec that it deploys.
+	Seq        int64          `json:"seq"`
+	Fence      int64          `json:"fence"`
+	Generation int64          `json:"generation"`
+	Spec       v1.Workload    `json:"spec"`
+	Attempt    int            `json:"attempt,omitempty"`
+	StartedAt  time.Time      `json:"startedAt"`
+	Cancelled  bool           `json:"cancelled,omitempty"`
+	Needs      contract.Needs `json:"needs"`
+}
+
+// Placement is the host that the workload is on.
+type Placement struct {
+	Host     string `json:"host"`
+	Instance string `json:"instance"`
+	// Mutated is false as long as nothing can have been made there.
+	Mutated bool `json:"mutated"`
+	// Active is true while something may run there.
+	Active bool `json:"active"`
+}
+
+// Deployed is a deploy that succeeded.
+type Deployed struct {
+	Generation int64          `json:"generation"`
+	Fence      int64          `json:"fence"`
+	At         time.Time      `json:"at"`
+	Attempt    int            `json:"attempt,omitempty"`
+	Addresses  []string       `json:"addresses,omitempty"`
+	Needs      contract.Needs `json:"needs"`
+}
+
+// Ended says how a workload ended by itself, or why a job will not be tried again.
+type Ended struct {
+	Phase   v1.Phase  `json:"phase"`
+	Reason  v1.Reason `json:"reason"`
+	Message string    `json:"message"`
+	Code    *int      `json:"code,omitempty"`
+}
+
+// Job is what a job's attempts add up to.
+type Job struct {
+	// Attempts are the latest ones, oldest first; Count counts all of the current series.
+	Attempts []v1.Attempt `json:"attempts"`
+	Count    int          `json:"count"`
+	// StartedAt is the first start of the series; the deadline counts from it.
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	// Unacknowledged is an ended attempt whose remains the host still keeps.
+	Unacknowledged *Attempt `json:"unacknowledged,omitempty"`
+	// Acknowledging is true while the host is being told. The run does not continue as new meanwhile.
+	Acknowledging bool `json:"acknowledging,omitempty"`
+	AckTries       int       `json:"ackTries,omitempty"`
+	AckAt          time.Time `json:"ackAt,omitzero"`
+}
+
+// Attempt names one attempt of a job on its host.
+type Attempt struct {
+	Fence  int64 `json:"fence"`
+	Number int   `json:"number"`
+}
+
+// Request is an answered request, so that a repeat gets the same answer.
+type Request struct {
+	ID     string            `json:"id"`
+	Answer contract.Accepted `json:"answer"`
+}
+
+const (
+	keepRequests   = 100
+	keepAttempts   = 20
+	keepConditions = 3
+)
+
+// Busy reports whether something is under way that a new run could not carry on.
+func (s *State) Busy() bool { return s.Doing != nil || s.Job != nil && s.Job.Acknowledging }
+
+func (s *State) isJob() bool {
+	c := s.Workload.Spec()
+	return c != nil && c.Type == v1.TypeJob
+}
+
+// mint takes the next fence.
+func (s *State) mint(now time.Time) int64 {
+	if s.Fence == 0 {
+		s.Fence = now.UnixMilli()
+	}
+	s.Fence++
+	return s.Fence
+}
+
+func (s *State) answered(id string) (contract.Accepted, bool) {
+	if id == "" {
+		return contract.Accepted{}, false
+	}
+	for _, r := range s.Requests {
+		if r.ID == id {
+			return r.Answer, true
+		}
+	}
+	return contract.Accepted{}, false
+}
+
+func (s *State) answer(id string, changed contract.Changed) contract.Accepted {
+	a := contract.Accepted{Generation: s.Generation, Changed: changed, Seq: s.Seq}
+	if id != "" {
+		s.Requests = append(s.Requests, Request{ID: id, Answer: a})
+		if n := len(s.Requests) - keepRequests; n > 0 {
+			s.Requests = s.Requests[n:]
+		}
+	}
+	return a
+}
+
+// AddCondition notes something that a user should know and that changes nothing.
+func (s *State) AddCondition(reason v1.Reason, message string, now time.Time) {
+	s.Conditions = append(s.Conditions, v1.Condition{Reason: reason, Message: clip(message, 160), At: now})
+	if n := len(s.Conditions) - keepConditions; n > 0 {
+		s.Conditions = s.Conditions[n:]
+	}
+}
+
+// clip shortens a text to at most n bytes, at a rune's edge.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	const dots = "…"
+	cut := n - len(dots)
+	for cut > 0 && text[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return text[:cut] + dots
+}

@@ -1,0 +1,112 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// Status is the state as users see it. It fits the memo's 2 KB.
+func (s *State) Status(now time.Time) v1.Status {
+	st := v1.Status{
+		Generation: s.Generation, Fence: s.Fence, SpecDigest: s.Digest,
+		CreatedAt: s.CreatedAt, Tries: s.Tries, Conditions: s.Conditions, Restarts: s.Seen.Restarts,
+	}
+	if c := s.Workload.Spec(); c != nil {
+		st.Type = c.Type
+	}
+	if s.Placement != nil {
+		st.Host = s.Placement.Host
+	}
+	if s.Deployed != nil {
+		at := s.Deployed.At
+		st.RunningGeneration, st.StartedAt, st.Addresses = s.Deployed.Generation, &at, clipList(s.Deployed.Addresses, 4)
+	}
+	if s.Job != nil {
+		st.Attempt = s.Job.Count
+	}
+	if s.Doing != nil {
+		st.Action = &v1.ActionRef{
+			ID: contract.ActionID(s.Name, s.Doing.Kind, s.Doing.Fence), Verb: s.Doing.Verb, StartedAt: s.Doing.StartedAt,
+		}
+	}
+	st.Phase, st.Reason, st.Message = s.phase()
+	if s.Failure != nil {
+		st.Reason, st.Message, st.Advice = s.Failure.Reason, s.Failure.Message, s.Failure.Advice
+		if s.Doing == nil && now.Before(s.NextTry) && !s.Failure.Permanent {
+			at := s.NextTry
+			st.NextTry = &at
+		}
+	}
+	if s.Ended != nil {
+		st.ExitCode = s.Ended.Code
+	}
+	if s.Shown != st.Phase {
+		s.Shown, s.ChangedAt = st.Phase, now
+	}
+	st.ChangedAt = s.ChangedAt
+	return st
+}
+
+// phase says where the workload stands, from the open action, else from how the last one ended and what was seen since.
+func (s *State) phase() (v1.Phase, v1.Reason, string) {
+	switch {
+	case s.Removed:
+		return v1.PhaseRemoved, v1.ReasonNone, ""
+	case s.Wanted == WantRemoved:
+		return v1.PhaseRemoving, v1.ReasonNone, ""
+	case s.Doing != nil && s.Doing.Kind == v1.VerbStop:
+		return v1.PhaseStopping, v1.ReasonNone, ""
+	case s.Doing != nil:
+		return v1.PhaseDeploying, v1.ReasonNone, ""
+	case s.Wanted == WantStopped && s.DoneSeq >= s.WantedSeq:
+		return v1.PhaseStopped, v1.ReasonUserStopped, ""
+	case s.Wanted == WantStopped:
+		return v1.PhaseStopping, v1.ReasonNone, ""
+	case s.Ended != nil:
+		return s.Ended.Phase, s.Ended.Reason, s.Ended.Message
+	case s.HostLost && s.Deployed != nil:
+		return v1.PhaseLost, v1.ReasonHostLost, fmt.Sprintf("host %s is offline; what ran there may still run", s.Placement.Host)
+	case s.Failure != nil && s.Deployed != nil:
+		return v1.PhaseDegraded, s.Failure.Reason, s.Failure.Message // the old generation runs on
+	case s.Failure != nil && (s.Failure.Permanent || s.Placement != nil):
+		return v1.PhaseFailed, s.Failure.Reason, s.Failure.Message
+	case s.Deployed != nil:
+		return s.seenPhase()
+	case s.Job != nil && s.Job.Count > 0:
+		return v1.PhasePending, v1.ReasonNone, fmt.Sprintf("attempt %d of %d is next", s.Job.Count+1, s.maxAttempts())
+	default:
+		return v1.PhasePending, v1.ReasonNone, ""
+	}
+}
+
+// seenPhase is where a deployed workload stands by the latest observation.
+func (s *State) seenPhase() (v1.Phase, v1.Reason, string) {
+	if s.Seen.Fence != s.Deployed.Fence {
+		return v1.PhaseRunning, v1.ReasonNone, ""
+	}
+	switch s.Seen.State {
+	case contract.RunUnhealthy:
+		return v1.PhaseDegraded, v1.ReasonUnhealthy, clip(s.Seen.Message, 300)
+	case contract.RunExited:
+		message := "its host starts it again"
+		reason := v1.ReasonExited
+		if s.Seen.Exit != nil {
+			message, reason = exitMessage(*s.Seen.Exit)+"; "+message, s.Seen.Exit.Outcome
+		}
+		return v1.PhaseDegraded, reason, message
+	case contract.RunAbsent:
+		return v1.PhaseDegraded, v1.ReasonNotFound, "it is gone from its host and is made again"
+	default:
+		return v1.PhaseRunning, v1.ReasonNone, ""
+	}
+}
+
+func clipList(list []string, n int) []string {
+	if len(list) > n {
+		return list[:n]
+	}
+	return list
+}
