@@ -9,7 +9,7 @@ packages=(
   # virtual machines
   libvirt-daemon-system libvirt-clients qemu-system-x86 qemu-utils dnsmasq-base dmidecode
   # demo and test images
-  busybox-static cpio mmdebstrap e2fsprogs fdisk grub-pc-bin grub-common
+  busybox-static cpio procps mmdebstrap e2fsprogs fdisk grub-pc-bin grub-common
 )
 
 # A Docker engine from elsewhere (docker-ce) conflicts with Debian's: keep it.
