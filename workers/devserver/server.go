@@ -72,7 +72,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := errors.Join(CheckPort(cfg.IP, cfg.Port, "Temporal"), CheckPort(cfg.IP, cfg.UIPort, "the Temporal Web UI")); err != nil {
 		return nil, err
 	}
-	flags, err := cfg.Settings.flags()
+	flags, err := cfg.Settings.Flags()
 	if err != nil {
 		return nil, err
 	}

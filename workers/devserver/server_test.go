@@ -27,7 +27,7 @@ logLevel: warn
 func TestParseSettings(t *testing.T) {
 	s, err := ParseSettings([]byte(sample))
 	require.NoError(t, err)
-	flags, err := s.flags()
+	flags, err := s.Flags()
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"--namespace", "berth", "--log-level", "warn",

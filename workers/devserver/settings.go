@@ -37,8 +37,8 @@ func ParseSettings(data []byte) (Settings, error) {
 	return s, nil
 }
 
-// flags are the settings as arguments of `temporal server start-dev`, in a fixed order.
-func (s Settings) flags() ([]string, error) {
+// Flags are the settings as arguments of `temporal server start-dev`, in a fixed order.
+func (s Settings) Flags() ([]string, error) {
 	args := []string{"--namespace", s.Namespace}
 	if s.LogLevel != "" {
 		args = append(args, "--log-level", s.LogLevel)
