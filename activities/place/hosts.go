@@ -14,7 +14,7 @@ import (
 )
 
 // ListHosts reads the fleet's hosts from Visibility, by name. What it says may be some milliseconds old.
-func ListHosts(ctx context.Context, c client.Client) ([]v1.Host, error) {
+func ListHosts(ctx context.Context, c client.Client, data converter.DataConverter) ([]v1.Host, error) {
 	var hosts []v1.Host
 	var page []byte
 	for {
@@ -28,7 +28,7 @@ func ListHosts(ctx context.Context, c client.Client) ([]v1.Host, error) {
 		for _, e := range resp.GetExecutions() {
 			var h v1.Host
 			p := e.GetMemo().GetFields()[contract.MemoStatus]
-			if p == nil || converter.GetDefaultDataConverter().FromPayload(p, &h) != nil {
+			if p == nil || data.FromPayload(p, &h) != nil {
 				continue // its first hello is under way
 			}
 			hosts = append(hosts, h)

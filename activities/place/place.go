@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
@@ -21,7 +22,9 @@ import (
 // Activities run on the control plane's queue.
 type Activities struct {
 	Client client.Client
-	Log    *slog.Logger
+	// Data reads what the client hands out raw: it may be encrypted.
+	Data converter.DataConverter
+	Log  *slog.Logger
 }
 
 // Place reserves room on one host and says which. It heartbeats whom it is about to ask, so that a retry asks that one
@@ -139,7 +142,7 @@ func (a *Activities) candidates(ctx context.Context, in contract.PlaceIn) ([]str
 	if in.Pinned != "" {
 		return []string{in.Pinned}, nil
 	}
-	hosts, err := ListHosts(ctx, a.Client)
+	hosts, err := ListHosts(ctx, a.Client, a.Data)
 	if err != nil {
 		return nil, err
 	}

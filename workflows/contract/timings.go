@@ -31,3 +31,7 @@ func DefaultTimings() Timings {
 		ContinueAsNewAt:   500,
 	}
 }
+
+// MaxHeartbeatThrottle is how seldom a worker may send an activity's heartbeats. The SDK gives each call as long, and
+// cancels the activity when it fails: well below ActivityHeartbeat, and at least a second.
+const MaxHeartbeatThrottle = 3 * time.Second

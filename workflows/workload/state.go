@@ -124,9 +124,9 @@ type Job struct {
 	// Unacknowledged is an ended attempt whose remains the host still keeps.
 	Unacknowledged *Attempt `json:"unacknowledged,omitempty"`
 	// Acknowledging is true while the host is being told. The run does not continue as new meanwhile.
-	Acknowledging bool `json:"acknowledging,omitempty"`
-	AckTries       int       `json:"ackTries,omitempty"`
-	AckAt          time.Time `json:"ackAt,omitzero"`
+	Acknowledging bool      `json:"acknowledging,omitempty"`
+	AckTries      int       `json:"ackTries,omitempty"`
+	AckAt         time.Time `json:"ackAt,omitzero"`
 }
 
 // Attempt names one attempt of a job on its host.

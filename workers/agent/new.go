@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/berth-dev/berth/activities/container"
+	"github.com/berth-dev/berth/activities/container/docker"
+	"github.com/berth-dev/berth/activities/image"
+	"github.com/berth-dev/berth/activities/lease"
+	"github.com/berth-dev/berth/activities/record"
+	"github.com/berth-dev/berth/activities/seed"
+	"github.com/berth-dev/berth/activities/step"
+	"github.com/berth-dev/berth/activities/supervise"
+	"github.com/berth-dev/berth/activities/vm"
+	"github.com/berth-dev/berth/activities/vm/libvirt"
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// New takes hold of the data directory and connects the drivers, lazily: a runtime that is down, and Temporal, may come
+// later. It polls nothing before Run.
+func New(cfg Config, c client.Client, log *slog.Logger) (*Agent, error) {
+	if cfg.MaxConcurrentCreates <= 0 {
+		cfg.MaxConcurrentCreates = 4
+	}
+	dir, err := filepath.Abs(cfg.DataDir)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	cfg.DataDir = dir
+	// 0711: QEMU runs as another user and passes through to the disks, whose names it is told.
+	if err := os.MkdirAll(dir, 0o711); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	log = log.With("host", cfg.Host)
+	a := &Agent{cfg: cfg, client: c, log: log, bootID: lease.BootID(), holder: lease.NewHolder(c, log)}
+	if a.store, err = record.Open(dir, cfg.Fleet, cfg.Host); err != nil {
+		return nil, err
+	}
+	a.cleanup = append(a.cleanup, a.store.Close)
+	if a.instance, err = instanceID(dir); err != nil {
+		return nil, err
+	}
+	a.admitted = admittedInBoot(dir, a.bootID)
+	if err := a.connectRuntimes(); err != nil {
+		return nil, err
+	}
+	a.runner = step.NewRunner(a.store, log)
+	a.supervisor = supervise.New(supervise.Config{
+		Host: cfg.Host, BootID: a.bootID, Store: a.store, Runner: a.runner, Runtimes: a.runtimes,
+		Member: a.holder, Admitted: a.isAdmitted, Send: a.observe, Log: log,
+	})
+	a.runner.Done = a.supervisor.Look
+	return a, nil
+}
+
+func (a *Agent) connectRuntimes() error {
+	cache, err := image.Open(filepath.Join(a.cfg.DataDir, "images"), image.Options{
+		MaxConcurrent: a.cfg.MaxConcurrentCreates, StallTimeout: a.cfg.StallTimeout, AllowedPathPrefixes: a.cfg.AllowPaths,
+	})
+	if err != nil {
+		return fmt.Errorf("open the image cache: %w", err)
+	}
+	dockerDriver, err := docker.New(a.cfg.DockerHost)
+	if err != nil {
+		return err
+	}
+	a.cleanup = append(a.cleanup, dockerDriver.Close)
+	a.runtimes = []step.Runtime{
+		container.New(container.Config{
+			Fleet: a.cfg.Fleet, Host: a.cfg.Host, AllowPaths: a.cfg.AllowPaths, AllowDevices: a.cfg.AllowDevices,
+			MaxConcurrentPulls: a.cfg.MaxConcurrentCreates, StallTimeout: a.cfg.StallTimeout,
+		}, dockerDriver),
+		vm.New(vm.Config{
+			Fleet: a.cfg.Fleet, Host: a.cfg.Host, DataDir: a.cfg.DataDir, AllowPaths: a.cfg.AllowPaths,
+			DomainType: a.cfg.DomainType, Log: a.log,
+		}, libvirt.New(libvirt.Config{URI: a.cfg.LibvirtURI, Log: a.log}), images{cache}, seed.Write),
+	}
+	return nil
+}
+
+func (a *Agent) observe(ctx context.Context, workload string, o contract.Observation) error {
+	return a.client.SignalWorkflow(ctx, contract.WorkloadID(workload), "", contract.SignalObserve, o)
+}
+
+// images shows the cache to virtual machines, which need less of it than it knows.
+type images struct{ cache *image.Cache }
+
+func (i images) Ensure(ctx context.Context, src v1.DiskImage, progress func(v1.Progress)) (vm.Image, error) {
+	img, err := i.cache.Ensure(ctx, src, progress)
+	return vm.Image{Path: img.Path, Format: img.Format, VirtualSize: img.VirtualSize}, err
+}

@@ -1,0 +1,71 @@
+// Package control is the control worker: it runs all workflows, and the activities that need no host.
+package control
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"go.uber.org/fx"
+
+	"github.com/berth-dev/berth/activities/place"
+	"github.com/berth-dev/berth/workflows/action"
+	"github.com/berth-dev/berth/workflows/contract"
+	"github.com/berth-dev/berth/workflows/host"
+	"github.com/berth-dev/berth/workflows/logs"
+	"github.com/berth-dev/berth/workflows/workload"
+)
+
+// stopTimeout is how long work under way may take to end when the process is stopped. It is longer than any activity here
+// runs without asking again.
+const stopTimeout = 10 * time.Second
+
+// Module runs the control worker for the life of the application. It needs a client.Client, its converter.DataConverter
+// and a *slog.Logger.
+var Module = fx.Module("control",
+	fx.Provide(func(c client.Client, data converter.DataConverter, log *slog.Logger) worker.Worker {
+		return New(c, data, log)
+	}),
+	fx.Invoke(func(lc fx.Lifecycle, w worker.Worker) {
+		lc.Append(fx.Hook{
+			OnStart: func(context.Context) error { return w.Start() },
+			OnStop:  func(context.Context) error { w.Stop(); return nil },
+		})
+	}),
+)
+
+// New returns the worker with everything registered; it polls once it is started.
+func New(c client.Client, data converter.DataConverter, log *slog.Logger) worker.Worker {
+	w := worker.New(c, contract.ControlPlaneQueue, worker.Options{
+		WorkerStopTimeout:                stopTimeout,
+		MaxHeartbeatThrottleInterval:     time.Second, // a placement's retry must know whom the last attempt asked
+		MaxConcurrentWorkflowTaskPollers: 4,
+		MaxConcurrentActivityTaskPollers: 2,
+	})
+	RegisterWorkflows(w)
+	p := &place.Activities{Client: c, Data: data, Log: log}
+	w.RegisterActivityWithOptions(p.Place, activity.RegisterOptions{Name: contract.ActivityPlace})
+	w.RegisterActivityWithOptions(p.Bind, activity.RegisterOptions{Name: contract.ActivityBind})
+	w.RegisterActivityWithOptions(p.GrantLease, activity.RegisterOptions{Name: contract.ActivityGrantLease})
+	return w
+}
+
+// RegisterWorkflows registers all workflows by their names. Replay tests use it too.
+func RegisterWorkflows(r worker.WorkflowRegistry) {
+	for name, w := range map[string]any{
+		contract.WorkflowWorkload: workload.Workload,
+		contract.WorkflowDeploy:   action.Deploy,
+		contract.WorkflowStop:     action.Stop,
+		contract.WorkflowRemove:   action.Remove,
+		contract.WorkflowHost:     host.Host,
+		contract.WorkflowLease:    host.Lease,
+		contract.WorkflowLogs:     logs.Logs,
+	} {
+		r.RegisterWorkflowWithOptions(w, workflow.RegisterOptions{Name: name})
+	}
+}
