@@ -1,0 +1,185 @@
+package vm
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/berth-dev/berth/activities/disk"
+	"github.com/berth-dev/berth/activities/step"
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// diskPath is where a managed disk stands.
+func diskPath(dir, name string, format v1.DiskFormat) string {
+	return filepath.Join(dir, "disk-"+name+"."+string(format))
+}
+
+// existingDisk finds a managed disk by its name, whatever its format; empty if there is none.
+func (r *Runtime) existingDisk(dir, name string) string {
+	for _, format := range []v1.DiskFormat{v1.FormatQCOW2, v1.FormatRaw} {
+		if path := diskPath(dir, name, format); fileExists(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+func fileExists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// makeDisks makes the managed disks that do not exist. It touches none that does, so the domain may run.
+func (r *Runtime) makeDisks(ctx context.Context, c *step.Call, vm *v1.VMSpec) error {
+	for _, d := range vm.Disks {
+		if d.Path != "" {
+			continue
+		}
+		if path := r.existingDisk(c.Dir, d.Name); path != "" {
+			if err := r.requireOwn(path, c.In.Ref.Workload); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.makeDisk(ctx, c, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requireOwn refuses a file in the workload's directory that does not carry its mark.
+func (r *Runtime) requireOwn(path, workload string) error {
+	m, err := disk.ReadMarker(path)
+	if err != nil {
+		return err
+	}
+	if owner := r.owner(workload); !owner.Owns(m) {
+		return contract.Permanent(v1.ReasonPolicyDenied, "move the file away", "%s belongs to another workload", path)
+	}
+	return nil
+}
+
+func (r *Runtime) owner(workload string) disk.Owner {
+	return disk.Owner{Fleet: r.cfg.Fleet, Host: r.cfg.Host, Workload: workload}
+}
+
+func (r *Runtime) marker(c *step.Call, name string) disk.Marker {
+	return disk.Marker{
+		Fleet: r.cfg.Fleet, Host: r.cfg.Host, Workload: c.In.Ref.Workload,
+		Generation: c.In.Ref.Generation, Fence: c.In.Ref.Fence, Disk: name,
+	}
+}
+
+// makeDisk makes one disk. Its marker comes first: a crash between the two leaves nothing that nobody dares to remove.
+func (r *Runtime) makeDisk(ctx context.Context, c *step.Call, d v1.Disk) error {
+	progress := report(c, contract.StepCreate)
+	format, make, err := r.diskMaker(ctx, d, progress)
+	if err != nil {
+		return err
+	}
+	path := diskPath(c.Dir, d.Name, format)
+	return c.Mutate(ctx, "vm.disk", func(ctx context.Context) error {
+		if err := disk.Mark(path, r.marker(c, d.Name)); err != nil {
+			return err
+		}
+		progress(v1.Progress{Detail: "making disk " + d.Name})
+		return make(ctx, path)
+	})
+}
+
+// diskMaker returns the format that a disk will have and what makes it.
+func (r *Runtime) diskMaker(ctx context.Context, d v1.Disk, progress func(v1.Progress)) (
+	v1.DiskFormat, func(ctx context.Context, path string) error, error,
+) {
+	if d.Image == nil {
+		format := d.Format
+		if format == "" {
+			format = v1.FormatQCOW2
+		}
+		return format, func(ctx context.Context, path string) error {
+			return disk.CreateBlank(ctx, path, format, int64(d.Size))
+		}, nil
+	}
+	base, err := r.images.Ensure(ctx, *d.Image, progress)
+	if err != nil {
+		return "", nil, err
+	}
+	if int64(d.Size) != 0 && int64(d.Size) < base.VirtualSize {
+		return "", nil, contract.Permanent(v1.ReasonInvalid, "ask for at least the image's size, or leave the size out",
+			"disk %s: its image has %s, which is more than %s", d.Name, v1.Bytes(base.VirtualSize), d.Size)
+	}
+	if d.Mode != v1.DiskCopy {
+		return v1.FormatQCOW2, func(ctx context.Context, path string) error {
+			return disk.CreateOverlay(ctx, base.Path, base.Format, path, int64(d.Size))
+		}, nil
+	}
+	return base.Format, func(ctx context.Context, path string) error {
+		return disk.Copy(ctx, base.Path, path, func(p v1.Progress) {
+			p.Detail = "copying disk " + d.Name
+			progress(p)
+		})
+	}, nil
+}
+
+// growDisks makes managed disks as large as the spec wants them. The domain does not run.
+func (r *Runtime) growDisks(ctx context.Context, c *step.Call, vm *v1.VMSpec) error {
+	for _, d := range vm.Disks {
+		if d.Path != "" || d.Size == 0 {
+			continue
+		}
+		path := r.existingDisk(c.Dir, d.Name)
+		info, err := disk.InspectManaged(path)
+		if err != nil {
+			return err
+		}
+		if info.VirtualSize == int64(d.Size) {
+			continue
+		}
+		err = c.Mutate(ctx, "vm.grow-disk", func(ctx context.Context) error {
+			return disk.Grow(ctx, path, formatOf(path), int64(d.Size))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func formatOf(path string) v1.DiskFormat {
+	return v1.DiskFormat(strings.TrimPrefix(filepath.Ext(path), "."))
+}
+
+// attachments says how the spec's disks are given to QEMU, after what the files themselves are.
+func (r *Runtime) attachments(c *step.Call, vm *v1.VMSpec) ([]attachment, error) {
+	var all []attachment
+	for _, d := range vm.Disks {
+		a := attachment{Name: d.Name, Path: d.Path, Format: d.Format, ReadOnly: d.ReadOnly}
+		if d.Path != "" {
+			// The file may have been changed since it was prepared.
+			if _, err := disk.InspectAs(d.Path, d.Format); err != nil {
+				return nil, err
+			}
+			all = append(all, a)
+			continue
+		}
+		a.Path = r.existingDisk(c.Dir, d.Name)
+		a.Format = formatOf(a.Path)
+		if a.Format == v1.FormatQCOW2 {
+			info, err := disk.InspectManaged(a.Path)
+			if err != nil {
+				return nil, err
+			}
+			a.Base, a.BaseFormat = info.Backing, info.BackingFormat
+			if a.Base != "" && !fileExists(a.Base) {
+				return nil, contract.Permanent(v1.ReasonImageNotFound, "put the image back, or remove the workload and apply it again",
+					"disk %s: the image below it, %s, is gone", d.Name, a.Base)
+			}
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}

@@ -1,0 +1,106 @@
+package libvirt
+
+import (
+	"context"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+	"github.com/google/uuid"
+
+	"github.com/berth-dev/berth/activities/vm"
+)
+
+func aboutDomain(name string) string { return "domain " + name }
+
+// Domain looks at one domain.
+func (d *Driver) Domain(ctx context.Context, name string) (vm.Domain, error) {
+	op := operation{doing: "look at the domain " + name, object: aboutDomain(name), limit: lookLimit}
+	return call(ctx, d, op, func(l *golibvirt.Libvirt) (vm.Domain, error) {
+		dom, err := l.DomainLookupByName(name)
+		if err != nil {
+			return vm.Domain{}, err
+		}
+		state, reason, err := l.DomainGetState(dom, 0)
+		if err != nil {
+			return vm.Domain{}, err
+		}
+		xml, err := l.DomainGetXMLDesc(dom, golibvirt.DomainXMLInactive)
+		if err != nil {
+			return vm.Domain{}, err
+		}
+		found := vm.Domain{Name: dom.Name, UUID: uuid.UUID(dom.UUID).String(), XML: xml}
+		found.Power, found.Why, found.Ending = power(golibvirt.DomainState(state), reason)
+		return found, nil
+	})
+}
+
+// Define makes a domain, or changes the definition of the one with the same name and UUID.
+func (d *Driver) Define(ctx context.Context, name, xml string) error {
+	op := operation{doing: "define the domain " + name, object: aboutDomain(name), limit: changeLimit, changes: true}
+	return done(call(ctx, d, op, func(l *golibvirt.Libvirt) (golibvirt.Domain, error) {
+		return l.DomainDefineXMLFlags(xml, golibvirt.DomainDefineValidate)
+	}))
+}
+
+// Start boots a domain, or lets a paused one go on; one that runs is left alone.
+func (d *Driver) Start(ctx context.Context, name string) error {
+	op := operation{doing: "start the domain " + name, object: aboutDomain(name), limit: powerLimit, changes: true}
+	return d.onDomain(ctx, op, name, func(l *golibvirt.Libvirt, dom golibvirt.Domain) error {
+		state, _, err := l.DomainGetState(dom, 0)
+		switch {
+		case err != nil:
+			return err
+		case golibvirt.DomainState(state) == golibvirt.DomainPaused:
+			return l.DomainResume(dom)
+		}
+		if err := l.DomainCreate(dom); err != nil && !(invalidState(err) && isActive(l, dom)) {
+			return err
+		}
+		return nil
+	})
+}
+
+// Destroy ends a domain at once; one that does not run is left alone.
+func (d *Driver) Destroy(ctx context.Context, name string) error {
+	op := operation{doing: "destroy the domain " + name, object: aboutDomain(name), limit: powerLimit, changes: true}
+	return d.onDomain(ctx, op, name, func(l *golibvirt.Libvirt, dom golibvirt.Domain) error {
+		if err := l.DomainDestroy(dom); err != nil && !(invalidState(err) && !isActive(l, dom)) {
+			return err
+		}
+		return nil
+	})
+}
+
+// Undefine drops the definition of a domain that does not run.
+func (d *Driver) Undefine(ctx context.Context, name string, firmwareVariables bool) error {
+	flags := golibvirt.DomainUndefineManagedSave | golibvirt.DomainUndefineSnapshotsMetadata |
+		golibvirt.DomainUndefineCheckpointsMetadata
+	if firmwareVariables {
+		flags |= golibvirt.DomainUndefineNvram
+	} else {
+		flags |= golibvirt.DomainUndefineKeepNvram
+	}
+	op := operation{doing: "undefine the domain " + name, object: aboutDomain(name), limit: changeLimit, changes: true}
+	return d.onDomain(ctx, op, name, func(l *golibvirt.Libvirt, dom golibvirt.Domain) error {
+		return l.DomainUndefineFlags(dom, flags)
+	})
+}
+
+// onDomain does something with a domain by its name.
+func (d *Driver) onDomain(
+	ctx context.Context, op operation, name string, f func(*golibvirt.Libvirt, golibvirt.Domain) error,
+) error {
+	return done(call(ctx, d, op, func(l *golibvirt.Libvirt) (struct{}, error) {
+		dom, err := l.DomainLookupByName(name)
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, f(l, dom)
+	}))
+}
+
+func done[T any](_ T, err error) error { return err }
+
+func isActive(l *golibvirt.Libvirt, dom golibvirt.Domain) bool {
+	active, err := l.DomainIsActive(dom)
+	return err == nil && active == 1
+}

@@ -1,0 +1,91 @@
+package vm
+
+import (
+	"context"
+	"time"
+
+	"github.com/berth-dev/berth/activities/record"
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// addressLimit bounds how long an observation waits for the guest's addresses, which it can do without.
+const addressLimit = 2 * time.Second
+
+// Observe looks at one workload's domain.
+func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Observation, error) {
+	o := contract.Observation{Host: r.cfg.Host, Fence: rec.Fence, Attempt: rec.Attempt, Restarts: rec.Restarts}
+	d, err := r.domain(ctx, rec.Workload)
+	if err != nil {
+		return contract.Observation{}, err
+	}
+	if d == nil {
+		o.State = contract.RunAbsent
+		return o, nil
+	}
+	// Without a state only the time of the start is not known.
+	if s, err := readState(r.dir(rec.Workload)); err == nil {
+		o.StartedAt = s.Boot.At
+	}
+	switch d.Power {
+	case PowerRunning:
+		o.State = contract.RunRunning
+		o.Addresses = r.addresses(ctx, d.Name)
+	case PowerPaused:
+		o.State = contract.RunUnhealthy
+		o.Message = "the guest is paused: " + d.Why
+	case PowerOff:
+		o.State = contract.RunExited
+		o.Exit = exitOf(d.Domain)
+		o.Message = o.Exit.Message
+	}
+	return o, nil
+}
+
+// Exit codes of a guest, which has none of its own. They follow what a container's mean.
+const (
+	codeCrashed   = 1
+	codeDestroyed = 137
+	codeUnknown   = -1
+)
+
+// exitOf says how a domain that is off ended.
+func exitOf(d Domain) *contract.Exit {
+	exit := &contract.Exit{At: time.Now()} // libvirt does not keep when
+	switch d.Ending {
+	case EndingShutdown:
+		exit.Code, exit.Outcome, exit.Message = 0, v1.ReasonExited, "the guest powered off"
+	case EndingCrashed:
+		exit.Code, exit.Outcome, exit.Message = codeCrashed, v1.ReasonExited, "the guest crashed"
+	case EndingDestroyed:
+		exit.Code, exit.Outcome, exit.Message = codeDestroyed, v1.ReasonInterrupted, "the domain was destroyed from outside"
+	case EndingFailed:
+		exit.Code, exit.Outcome, exit.Message = codeUnknown, v1.ReasonUnknown, "the domain failed to start"
+	case EndingUnknown:
+		fallthrough
+	default:
+		exit.Code, exit.Outcome, exit.Message = codeUnknown, v1.ReasonUnknown, "it is not known how the guest ended"
+	}
+	return exit
+}
+
+// addresses are the guest's, as far as they can be had in a moment.
+func (r *Runtime) addresses(ctx context.Context, domain string) []string {
+	ctx, cancel := context.WithTimeout(ctx, addressLimit)
+	defer cancel()
+	all, err := r.driver.Addresses(ctx, domain)
+	if err != nil {
+		r.log.Debug("a guest's addresses are not known", "domain", domain, "error", err)
+		return nil
+	}
+	return all
+}
+
+// Watch reports which workloads' domains changed.
+func (r *Runtime) Watch(ctx context.Context, changed func(workload string)) error {
+	return r.driver.Watch(ctx, func() { changed("") }, func(domain string) {
+		if workload, ours := r.ids.workload(domain); ours {
+			changed(workload)
+		}
+	})
+}
