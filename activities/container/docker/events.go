@@ -1,0 +1,48 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/docker/docker/api/types/events"
+)
+
+// The events after which a container's state may be another one. Health checks send an exec_* each time, and an
+// out-of-memory kill dozens of oom: those are not asked for.
+var telling = []events.Action{
+	events.ActionStart, events.ActionDie, events.ActionDestroy, events.ActionPause, events.ActionUnPause, events.ActionHealthStatus,
+}
+
+// Events follows the engine's events.
+func (d *Driver) Events(ctx context.Context, labels map[string]string, connected func(), happened func(labels map[string]string)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	docker, err := d.engine(ctx)
+	if err != nil {
+		return err
+	}
+	f := labelled(labels)
+	f.Add("type", string(events.ContainerEventType))
+	for _, action := range telling {
+		f.Add("event", string(action))
+	}
+	// Docker answers a moment before it subscribes: it is asked for what happened since now.
+	now := time.Now()
+	since := fmt.Sprintf("%d.%09d", now.Unix(), now.Nanosecond())
+	messages, failed := docker.Events(ctx, events.ListOptions{Since: since, Filters: f})
+	select {
+	case err := <-failed: // it could not connect
+		return d.classify(ctx, "follow events", err)
+	default:
+	}
+	connected()
+	for {
+		select {
+		case m := <-messages:
+			happened(m.Actor.Attributes)
+		case err := <-failed:
+			return d.classify(ctx, "follow events", err)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package container
+
+import (
+	"context"
+	"strings"
+
+	"github.com/berth-dev/berth/activities/record"
+	"github.com/berth-dev/berth/activities/step"
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+const (
+	defaultTail = 100
+	maxTail     = 10_000
+	maxLogBytes = 256 << 10
+)
+
+// Restart starts the container of the record's generation and attempt again, if it does not run.
+func (r *Runtime) Restart(ctx context.Context, c *step.Call) error {
+	rec := c.Record
+	k, err := r.exact(ctx, rec.Workload, rec.Generation, rec.Attempt)
+	if err != nil {
+		return err
+	}
+	if k.Status == StatusRunning {
+		return nil
+	}
+	if err := r.policy.stands(k); err != nil {
+		return err
+	}
+	spec := recordedSpec(rec)
+	return redactError(c.Mutate(ctx, "container.start", func(ctx context.Context) error { return r.driver.Start(ctx, k.ID) }), spec)
+}
+
+// Observe looks at a workload's container.
+func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Observation, error) {
+	o := contract.Observation{Host: r.cfg.Host, Fence: rec.Fence, Attempt: rec.Attempt, Restarts: rec.Restarts}
+	k, err := r.current(ctx, rec)
+	if contract.ReasonOf(err) == v1.ReasonNotFound {
+		o.State = contract.RunAbsent
+		return o, nil
+	}
+	if err != nil {
+		o.State = contract.RunUnobservable
+		return o, err
+	}
+	o.StartedAt, o.Addresses = k.StartedAt, k.Addresses
+	switch k.Status {
+	case StatusRunning:
+		o.State = runState(k.Health)
+	case StatusPaused:
+		o.State, o.Message = contract.RunUnhealthy, "the container is paused"
+	case StatusExited:
+		o.State, o.Exit = contract.RunExited, r.exitOf(ctx, k, recordedSpec(rec))
+	case StatusCreated, StatusGone: // it never ran: a deploy finds it and goes on
+		o.State, o.Message = contract.RunAbsent, bounded(k.Error)
+	}
+	return o, nil
+}
+
+func recordedSpec(rec record.Record) *v1.ContainerSpec {
+	if rec.Spec == nil {
+		return nil
+	}
+	return rec.Spec.Container
+}
+
+func runState(h Health) contract.RunState {
+	switch h {
+	case HealthStarting:
+		return contract.RunStarting
+	case HealthUnhealthy:
+		return contract.RunUnhealthy
+	case HealthNone, HealthHealthy:
+		return contract.RunRunning
+	default:
+		return contract.RunRunning
+	}
+}
+
+// Logs returns the last lines of a workload's container, running or not.
+func (r *Runtime) Logs(ctx context.Context, rec record.Record, tail int) ([]string, error) {
+	k, err := r.current(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	if tail <= 0 {
+		tail = defaultTail
+	}
+	return r.driver.Logs(ctx, k.ID, min(tail, maxTail), maxLogBytes)
+}
+
+// Probe asks the engine for its version.
+func (r *Runtime) Probe(ctx context.Context) v1.Runtime {
+	probe := v1.Runtime{Name: "docker", Kinds: []v1.Kind{v1.KindContainer}}
+	version, err := r.driver.Version(ctx)
+	if err != nil {
+		probe.Message = strings.TrimPrefix(err.Error(), string(contract.ReasonOf(err))+": ")
+		return probe
+	}
+	probe.Version, probe.Ready = version, true
+	return probe
+}
+
+// Watch tells of changes to this host's containers. It also notes when the engine was away: see exitOf.
+func (r *Runtime) Watch(ctx context.Context, changed func(workload string)) error {
+	err := r.driver.Events(ctx, r.hostLabels(),
+		func() { r.outages.back(); changed("") },
+		func(labels map[string]string) {
+			if name := labels[LabelWorkload]; name != "" {
+				changed(name)
+			}
+		})
+	if ctx.Err() == nil {
+		r.outages.begin()
+	}
+	return err
+}

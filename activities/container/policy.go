@@ -1,0 +1,140 @@
+package container
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// policy says what of its host a container may have.
+type policy struct {
+	host           string
+	paths, devices []string
+}
+
+// grants are the host's paths and devices that a spec asks for and may have, with symbolic links resolved.
+type grants struct {
+	paths   map[string]string // by the path in the spec
+	devices []v1.Device
+}
+
+// check resolves what a spec asks for. It is called before every start, because a link may have been changed since: what
+// is mounted is the path that was checked.
+func (p policy) check(spec *v1.ContainerSpec) (grants, error) {
+	g := grants{paths: map[string]string{}}
+	for key := range spec.Labels {
+		if strings.HasPrefix(key, labelPrefix) {
+			return g, contract.Permanent(v1.ReasonPolicyDenied, "choose another label", "the label %s is reserved", key)
+		}
+	}
+	for _, m := range spec.Volumes {
+		if m.Bind == "" {
+			continue
+		}
+		path, err := p.bind(m.Bind)
+		if err != nil {
+			return g, err
+		}
+		g.paths[m.Bind] = path
+	}
+	for _, d := range spec.Devices {
+		if err := p.device(d.Host); err != nil {
+			return g, err
+		}
+		if d.Container == "" {
+			d.Container = d.Host
+		}
+		if d.Permissions == "" {
+			d.Permissions = "rwm"
+		}
+		g.devices = append(g.devices, d)
+	}
+	return g, nil
+}
+
+func (p policy) bind(path string) (string, error) {
+	real, err := p.resolve(path)
+	if err != nil {
+		return "", err
+	}
+	for _, allowed := range p.paths {
+		if root, err := filepath.EvalSymlinks(allowed); err == nil && within(root, real) {
+			return real, nil
+		}
+	}
+	advice := "use a path under one of the host's allowed paths, or add one to the agent's configuration"
+	if real != filepath.Clean(path) {
+		return "", contract.Permanent(v1.ReasonPolicyDenied, advice, "host %s does not allow binds from %s, which leads to %s", p.host, path, real)
+	}
+	return "", contract.Permanent(v1.ReasonPolicyDenied, advice, "host %s does not allow binds from %s", p.host, path)
+}
+
+// stands reports whether a container that was made earlier may still have what it mounts: a path that was checked then may
+// be a link to elsewhere by now, and the engine follows it at each start.
+func (p policy) stands(c Container) error {
+	for _, path := range c.Binds {
+		real, err := p.bind(path)
+		if err != nil {
+			return err
+		}
+		if real != path {
+			return contract.Permanent(v1.ReasonPolicyDenied, "put the path back, or deploy a changed spec, and retry",
+				"%s on host %s was replaced by a link to %s", path, p.host, real)
+		}
+	}
+	return nil
+}
+
+func (p policy) device(path string) error {
+	real, err := p.resolve(path)
+	if err != nil {
+		return err
+	}
+	if !p.allowsDevice(real) {
+		return contract.Permanent(v1.ReasonPolicyDenied, "add the device to the agent's configuration, or choose another host",
+			"host %s does not give out the device %s", p.host, path)
+	}
+	info, err := os.Stat(real)
+	if err != nil || info.Mode()&os.ModeDevice == 0 {
+		return contract.Permanent(v1.ReasonInvalid, "name a device node", "%s on host %s is not a device", path, p.host)
+	}
+	return nil
+}
+
+func (p policy) allowsDevice(real string) bool {
+	for _, allowed := range p.devices {
+		if ok, err := filepath.Match(allowed, real); err == nil && ok {
+			return true
+		}
+		if target, err := filepath.EvalSymlinks(allowed); err == nil && target == real {
+			return true
+		}
+	}
+	return false
+}
+
+func (p policy) resolve(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", contract.Permanent(v1.ReasonInvalid, "give an absolute path", "%s is not an absolute path", path)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	switch {
+	case err == nil:
+		return real, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return "", contract.Permanent(v1.ReasonInvalid, "make it, or choose another path, and retry", "%s does not exist on host %s", path, p.host)
+	default:
+		return "", contract.Permanent(v1.ReasonPolicyDenied, "look at the path on the host, and retry",
+			"%s on host %s can't be resolved", path, p.host).WithCause(err)
+	}
+}
+
+// within reports whether path is root or lies under it. Both are clean and absolute.
+func within(root, path string) bool {
+	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+}
