@@ -1,0 +1,132 @@
+package rest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+// fakeBackend answers every operation with fixed words, or with err: these tests are about HTTP.
+type fakeBackend struct {
+	err     error
+	applied Applied
+	seen    Request
+	query   WorkloadQuery
+	actions ActionQuery
+	secrets bool
+	checks  []v1.Check
+	hold    chan struct{}
+}
+
+var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func sampleStatus() v1.Status {
+	code := 1
+	return v1.Status{
+		Phase: v1.PhaseDeploying, Reason: v1.ReasonFetchStalled, Message: "m", Advice: "a", Host: "h1", Type: v1.TypeService,
+		Generation: 3, RunningGeneration: 2, Fence: 7, SpecDigest: "ab", CreatedAt: at, ChangedAt: at, StartedAt: &at,
+		Action: &v1.ActionRef{ID: "workload/web/deploy/7", Verb: v1.VerbDeploy, StartedAt: at}, Tries: 1, NextTry: &at, Restarts: 2,
+		ExitCode: &code, Attempt: 1, Addresses: []string{"10.0.0.2"},
+		Conditions: []v1.Condition{{Reason: v1.ReasonMalformedSignal, Message: "m", At: at}},
+	}
+}
+
+func sampleView() v1.View {
+	return v1.View{
+		APIVersion: v1.APIVersion, Kind: v1.KindContainer, Metadata: v1.Metadata{Name: "web", Labels: map[string]string{"app": "shop"}},
+		Status: sampleStatus(), Progress: []v1.Progress{{Step: "container.Prepare", Detail: "d", Done: 1, Total: 2, Attempt: 2, LastFailure: "f"}},
+		Attempts: []v1.Attempt{{Number: 1, Fence: 7, Host: "h1", StartedAt: at, EndedAt: &at, Outcome: "Failed"}},
+		Spec:     &v1.ContainerSpec{Image: "busybox"}, Links: map[string]string{"self": "/v1/workloads/web"}, Notes: []string{"n"},
+	}
+}
+
+func sampleHost(name string) v1.Host {
+	return v1.Host{
+		Name: name, State: v1.HostOnline, Reason: v1.ReasonNone, Message: "m", Cordoned: true, Labels: map[string]string{"zone": "a"},
+		Capacity: v1.Amounts{CPUs: 2500, Memory: 1 << 30, Disk: 1 << 40}, Workloads: 1,
+		Runtimes: []v1.Runtime{{Name: "docker", Kinds: []v1.Kind{v1.KindContainer}, Version: "20", Ready: true, Message: "m"}},
+		Instance: "i1", Version: "v", LeaseNo: 4, OnlineAt: &at, LastChange: at,
+	}
+}
+
+func (f *fakeBackend) Apply(_ context.Context, w *v1.Workload, o Request) (Applied, error) {
+	f.seen = o
+	if f.hold != nil {
+		<-f.hold
+	}
+	out := f.applied
+	out.Name = w.Metadata.Name
+	return out, f.err
+}
+
+func (f *fakeBackend) DryRun(_ context.Context, w *v1.Workload, o Request) (v1.Accepted, error) {
+	f.seen = o
+	return v1.Accepted{Name: w.Metadata.Name, Generation: 2, Changed: "updated", DryRun: true, ChangedFields: []string{"spec.image"}}, f.err
+}
+
+func (f *fakeBackend) Do(_ context.Context, name string, _ v1.Verb, o Request) (v1.Accepted, error) {
+	f.seen = o
+	return v1.Accepted{Name: name, Generation: 2, Seq: 5, RequestID: o.ID}, f.err
+}
+
+func (f *fakeBackend) Workload(_ context.Context, _ string, secrets bool) (v1.View, error) {
+	f.secrets = secrets
+	return sampleView(), f.err
+}
+
+func (f *fakeBackend) Workloads(_ context.Context, q WorkloadQuery) (v1.WorkloadList, error) {
+	f.query = q
+	return v1.WorkloadList{Items: []v1.View{sampleView()}, NextPageToken: "bmV4dA"}, f.err
+}
+
+func (f *fakeBackend) Logs(context.Context, string, int) (v1.Logs, error) {
+	return v1.Logs{Lines: []string{"one", "two"}, Truncated: true}, f.err
+}
+
+func (f *fakeBackend) Host(_ context.Context, name string) (v1.Host, error) {
+	return sampleHost(name), f.err
+}
+
+func (f *fakeBackend) Hosts(context.Context, Page) (v1.HostList, error) {
+	return v1.HostList{Items: []v1.Host{sampleHost("h1")}, NextPageToken: "bmV4dA"}, f.err
+}
+
+func (f *fakeBackend) Actions(_ context.Context, q ActionQuery) (v1.ActionList, error) {
+	f.actions = q
+	return v1.ActionList{Items: []v1.Action{{
+		ID: "workload/web/deploy/7", RunID: "r", Workload: "web", Kind: v1.KindVM, Verb: v1.VerbStart, Host: "h1", Fence: 7,
+		Outcome: v1.OutcomeFailed, Reason: v1.ReasonBootTimeout, StartedAt: at, EndedAt: &at,
+	}}}, f.err
+}
+
+func (f *fakeBackend) Checks(context.Context) []v1.Check { return f.checks }
+
+// open is the API without tokens, as on loopback.
+func open(f *fakeBackend) http.Handler {
+	return NewHandler(Config{}.withDefaults(), Dependencies{Backend: f, Logger: discard()})
+}
+
+// ask sends one request; header is pairs of names and values.
+func ask(t *testing.T, h http.Handler, method, target, body string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1:8080"+target, reader)
+	require.Zero(t, len(header)%2)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
