@@ -172,3 +172,13 @@ func requireNoImages(t *testing.T, c *image.Cache) {
 	require.NoError(t, err)
 	require.Empty(t, images)
 }
+
+// contentServer serves an image, with or without telling its length first.
+func contentServer(data []byte, chunked bool) func(http.ResponseWriter, *http.Request, int) {
+	return func(w http.ResponseWriter, r *http.Request, _ int) {
+		if chunked {
+			flush(w)
+		}
+		serveContent(w, r, "", data)
+	}
+}
