@@ -147,6 +147,8 @@ type View struct {
 	Attempts   []Attempt         `json:"attempts,omitempty"`
 	Spec       any               `json:"spec,omitempty"`
 	Links      map[string]string `json:"links,omitempty"`
+	// Notes say what had to be left out, and why.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Progress is what a step of an open action reports while it runs: the details of its last heartbeat.
