@@ -3,11 +3,11 @@
 # qcow2. It prints GUEST-READY on ttyS0, powers off on the ACPI button and reboots on Ctrl-Alt-Del. See guest-init.
 #
 # Usage: guest.sh OUT.qcow2 [CACHE-DIR]
-# The kernel's package (27 MB) is kept in CACHE-DIR (default $BERTH_CACHE, else ~/.cache/berth).
+# The kernel's package (27 MB) is kept in CACHE-DIR (default $BERTH_CACHE, else /var/cache/berth).
 # Needs: busybox-static cpio e2fsprogs fdisk grub-pc-bin grub-common qemu-utils.
 set -euo pipefail
 out=${1:?usage: guest.sh OUT.qcow2 [CACHE-DIR]}
-cache=${2:-${BERTH_CACHE:-$HOME/.cache/berth}}
+cache=${2:-${BERTH_CACHE:-/var/cache/berth}}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
 

@@ -1,0 +1,187 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Fleet is an installation of its own for one test: its id marks all that it makes on this machine, and all that is
+// removed when the test ends.
+type Fleet struct {
+	// ID is the fleet id, unique to the test.
+	ID string
+	// API is the address of the first server, "http://127.0.0.1:PORT".
+	API      string
+	Temporal *Temporal
+	Servers  []*Process
+	Agents   []*Agent
+	// FailpointsDir holds the switches of failpoints; see Failpoints.
+	FailpointsDir string
+
+	t      testing.TB
+	binary string
+	env    []string
+}
+
+// Agent is a host's agent.
+type Agent struct {
+	*Process
+	Host    string
+	DataDir string
+}
+
+// Option changes a fleet.
+type Option func(*Fleet)
+
+// Failpoints runs the build with failpoints (bin/berth-faults).
+func Failpoints() Option { return func(f *Fleet) { f.binary = "berth-faults" } }
+
+// Env adds to the environment of all servers and agents.
+func Env(env ...string) Option { return func(f *Fleet) { f.env = append(f.env, env...) } }
+
+// NewFleet starts Temporal, and brings up this machine's runtimes if they do not run. Servers and agents are started by
+// StartServer and StartAgent.
+func NewFleet(t testing.TB, options ...Option) *Fleet {
+	t.Helper()
+	Require(t)
+	f := &Fleet{ID: uniqueID(t), t: t, binary: "berth", FailpointsDir: t.TempDir()}
+	for _, o := range options {
+		o(f)
+	}
+	f.env = append(f.env, "BERTH_FAILPOINTS_DIR="+f.FailpointsDir)
+	// Runs last: what the fleet made on the host goes when nothing of the fleet runs any more.
+	t.Cleanup(func() { ClearHost(t, f.ID) })
+	f.Temporal = StartTemporal(t)
+	return f
+}
+
+// StartServer starts `berth server` on a free port, and waits until it is ready. Args are added to its arguments.
+func (f *Fleet) StartServer(args ...string) *Process {
+	f.t.Helper()
+	listen := net.JoinHostPort("127.0.0.1", strconv.Itoa(FreePort(f.t)))
+	url := "http://" + listen
+	if f.API == "" {
+		f.API = url
+	}
+	p := f.run("server-"+strconv.Itoa(len(f.Servers)+1), ready(url+"/healthz/ready"),
+		append([]string{
+			"server", "--listen", listen, "--insecure-dev", "--plaintext-history",
+			"--temporal-address", f.Temporal.Address, "--namespace", f.Temporal.Namespace, "--fleet", f.ID,
+		}, args...))
+	f.Servers = append(f.Servers, p)
+	return p
+}
+
+// StartAgent starts `berth agent` for a host of this name, with a data directory of its own. Whether the host is online
+// is for the test to wait for. Args are added to its arguments.
+func (f *Fleet) StartAgent(host string, args ...string) *Agent {
+	f.t.Helper()
+	dir := OpenDir(f.t, host)
+	p := f.run("agent-"+host, nil, append([]string{
+		"agent", "--host-id", host, "--data-dir", filepath.Join(dir, "data"),
+		"--temporal-address", f.Temporal.Address, "--namespace", f.Temporal.Namespace, "--fleet", f.ID,
+	}, args...))
+	a := &Agent{Process: p, Host: host, DataDir: filepath.Join(dir, "data")}
+	f.Agents = append(f.Agents, a)
+	return a
+}
+
+func (f *Fleet) run(name string, isReady func(context.Context) error, args []string) *Process {
+	f.t.Helper()
+	return Run(f.t, Command{Name: name, Path: Binary(f.t, f.binary), Args: args, Env: f.env, Ready: isReady})
+}
+
+// CLI runs the berth CLI against the first server, and returns its exit code and what it printed.
+func (f *Fleet) CLI(args ...string) (int, string) {
+	f.t.Helper()
+	p := Run(f.t, Command{
+		Name: "cli", Path: Binary(f.t, f.binary), Args: args, Env: append([]string{"BERTH_ADDRESS=" + f.API}, f.env...),
+	})
+	code := p.Await(stopWithin * 10)
+	return code, p.Log()
+}
+
+// Call sends a request to the first server, and returns the status and the body. A body that is not a string, bytes or
+// nil is sent as JSON.
+func (f *Fleet) Call(method, path string, body any, headers ...string) (int, []byte) {
+	f.t.Helper()
+	status, data, err := f.TryCall(f.t.Context(), method, path, body, headers...)
+	require.NoErrorf(f.t, err, "%s %s", method, path)
+	return status, data
+}
+
+// TryCall is Call for requests that may fail, and for goroutines. Headers are "Name: value" each.
+func (f *Fleet) TryCall(ctx context.Context, method, path string, body any, headers ...string) (int, []byte, error) {
+	var payload []byte
+	switch b := body.(type) {
+	case nil:
+	case string:
+		payload = []byte(b)
+	case []byte:
+		payload = b
+	default:
+		var err error
+		if payload, err = json.Marshal(b); err != nil {
+			return 0, nil, err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, f.API+path, bytes.NewReader(payload))
+	if err != nil {
+		return 0, nil, err
+	}
+	if payload != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	return res.StatusCode, data, err
+}
+
+// ready asks a health address.
+func ready(url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return nil
+		}
+		data, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // only to say more
+		return fmt.Errorf("%s: %s %s", url, res.Status, data)
+	}
+}
+
+// uniqueID is short, as it stands in names of domains and in paths of sockets.
+func uniqueID(t testing.TB) string {
+	t.Helper()
+	b := make([]byte, 4)
+	_, err := rand.Read(b)
+	require.NoError(t, err)
+	return fmt.Sprintf("t%x", b)
+}
