@@ -18,7 +18,7 @@ func (s *State) Apply(req contract.ApplyRequest, now time.Time) (contract.Accept
 	if err := s.CheckApply(req); err != nil {
 		return contract.Accepted{}, err
 	}
-	w := req.Workload
+	w := *req.Workload.Clone()
 	w.Default()
 	digest, err := w.Digest()
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *State) CheckApply(req contract.ApplyRequest) error {
 	if err := s.checkOpen(req.IfGeneration); err != nil {
 		return err
 	}
-	w := req.Workload
+	w := *req.Workload.Clone()
 	w.Default()
 	if err := w.Validate(); err != nil {
 		return invalid(v1.ReasonInvalid, err)

@@ -35,13 +35,14 @@ func (s *State) Status(now time.Time) v1.Status {
 	st.Phase, st.Reason, st.Message = s.phase()
 	if s.Failure != nil {
 		st.Reason, st.Message, st.Advice = s.Failure.Reason, s.Failure.Message, s.Failure.Advice
+		st.Permanent = s.Failure.Permanent && s.Doing == nil
 		if s.Doing == nil && now.Before(s.NextTry) && !s.Failure.Permanent {
 			at := s.NextTry
 			st.NextTry = &at
 		}
 	}
 	if s.Ended != nil {
-		st.ExitCode = s.Ended.Code
+		st.ExitCode, st.Permanent = s.Ended.Code, st.Phase == v1.PhaseFailed
 	}
 	if s.Shown != st.Phase {
 		s.Shown, s.ChangedAt = st.Phase, now
