@@ -23,9 +23,9 @@ func TestTemporalKeepsItsStateOverAKill(t *testing.T) {
 	require.ErrorIs(t, syscall.Kill(first, 0), syscall.ESRCH)
 	s.Start()
 
-	desc, err := s.Client().DescribeWorkflowExecution(t.Context(), "kept", "")
+	desc, err := s.Client().DescribeWorkflow(t.Context(), "kept", "")
 	require.NoError(t, err)
-	require.Equal(t, run.GetRunID(), desc.GetWorkflowExecutionInfo().GetExecution().GetRunId())
+	require.Equal(t, run.GetRunID(), desc.WorkflowExecution.RunID)
 	require.Contains(t, s.CLI("operator", "search-attribute", "list"), "BerthWorkload")
 	s.Stop()
 	require.False(t, s.Running())
