@@ -99,6 +99,8 @@ type Status struct {
 	// Tries counts the failures in a row of what is wanted now; NextTry is when it is tried again.
 	Tries   int        `json:"tries,omitempty"`
 	NextTry *time.Time `json:"nextTry,omitempty"`
+	// Permanent is true if what is wanted has failed for good: nothing is tried again before a new spec or a retry.
+	Permanent bool `json:"permanent,omitempty"`
 	// Restarts counts restarts on the host since the last deploy.
 	Restarts int `json:"restarts,omitempty"`
 	// ExitCode is set when the workload ended by itself.
