@@ -14,12 +14,10 @@ import (
 	"github.com/berth-dev/berth/activities/image"
 	"github.com/berth-dev/berth/activities/lease"
 	"github.com/berth-dev/berth/activities/record"
-	"github.com/berth-dev/berth/activities/seed"
 	"github.com/berth-dev/berth/activities/step"
 	"github.com/berth-dev/berth/activities/supervise"
 	"github.com/berth-dev/berth/activities/vm"
 	"github.com/berth-dev/berth/activities/vm/libvirt"
-	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -83,19 +81,11 @@ func (a *Agent) connectRuntimes() error {
 		vm.New(vm.Config{
 			Fleet: a.cfg.Fleet, Host: a.cfg.Host, DataDir: a.cfg.DataDir, AllowPaths: a.cfg.AllowPaths,
 			DomainType: a.cfg.DomainType, Log: a.log,
-		}, libvirt.New(libvirt.Config{URI: a.cfg.LibvirtURI, Log: a.log}), images{cache}, seed.Write),
+		}, libvirt.New(libvirt.Config{URI: a.cfg.LibvirtURI, Log: a.log}), cache),
 	}
 	return nil
 }
 
 func (a *Agent) observe(ctx context.Context, workload string, o contract.Observation) error {
 	return a.client.SignalWorkflow(ctx, contract.WorkloadID(workload), "", contract.SignalObserve, o)
-}
-
-// images shows the cache to virtual machines, which need less of it than it knows.
-type images struct{ cache *image.Cache }
-
-func (i images) Ensure(ctx context.Context, src v1.DiskImage, progress func(v1.Progress)) (vm.Image, error) {
-	img, err := i.cache.Ensure(ctx, src, progress)
-	return vm.Image{Path: img.Path, Format: img.Format, VirtualSize: img.VirtualSize}, err
 }
