@@ -14,7 +14,7 @@ import (
 func FuzzParseQCOW2(f *testing.F) {
 	for _, options := range []string{"compat=1.1", "compat=0.10", "extended_l2=on,cluster_size=16k", "compression_type=zstd"} {
 		path := filepath.Join(f.TempDir(), "seed.qcow2")
-		out, err := exec.Command("qemu-img", "create", "-q", "-f", "qcow2", "-o", options, path, "64M").CombinedOutput() //nolint:noctx // no context in a fuzz target's setup
+		out, err := exec.Command("qemu-img", "create", "-q", "-f", "qcow2", "-o", options, path, "64M").CombinedOutput()
 		require.NoError(f, err, "%s", out)
 		data, err := os.ReadFile(path)
 		require.NoError(f, err)

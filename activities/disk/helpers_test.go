@@ -75,7 +75,7 @@ func mountSmall(t *testing.T, mib string) string {
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	run(t, "mount", "-t", "tmpfs", "-o", "size="+mib+"m", "berth-test", dir)
 	t.Cleanup(func() {
-		out, err := exec.Command("umount", dir).CombinedOutput() //nolint:noctx // the test's context has ended
+		out, err := exec.Command("umount", dir).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	})
 	return dir

@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -170,7 +171,7 @@ func (q *qcow2) checkTable(name string, offset uint64, length, fileSize int64) e
 
 // readZeroPadded fills buf and takes what lies beyond the end of the file as zeros, as QEMU does.
 func readZeroPadded(r io.ReaderAt, buf []byte, offset int64) error {
-	if n, err := r.ReadAt(buf, offset); err != nil && err != io.EOF { //nolint:errorlint // ReaderAt returns a bare EOF
+	if n, err := r.ReadAt(buf, offset); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("the header cannot be read after %d bytes: %w", n, err)
 	}
 	return nil

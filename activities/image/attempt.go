@@ -54,7 +54,7 @@ func (d *download) request(ctx context.Context, stall *time.Timer) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing to do about it: what was read is checked
+	defer resp.Body.Close()
 
 	if done, err := d.accept(resp); done || err != nil {
 		return err

@@ -51,6 +51,8 @@ type Cache struct {
 	mu      sync.Mutex
 	flights map[string]*flight
 	running sync.WaitGroup
+
+	indexMu sync.Mutex // fetches from two places may find the same image
 }
 
 const (

@@ -13,6 +13,7 @@ import (
 
 	"github.com/berth-dev/berth/activities/image"
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
 )
 
 func TestEnsureFetchesOnce(t *testing.T) {
@@ -107,7 +108,9 @@ func TestEnsureAnswersThatAreNoImage(t *testing.T) {
 			})
 			dir := t.TempDir()
 			_, err := open(t, dir, image.Options{}).Ensure(t.Context(), raw(s.URL+"/x?token=hunter2", ""), nil)
-			own := requireReason(t, err, tt.reason, tt.permanent)
+			requireReason(t, err, tt.reason, tt.permanent)
+			var own *contract.Error
+			require.ErrorAs(t, err, &own)
 			require.Equal(t, tt.after, own.After)
 			require.NotContains(t, err.Error()+own.Advice, "hunter2")
 			require.Len(t, s.asked(), 1, "it has to fail at once")
@@ -127,7 +130,7 @@ func TestEnsureUnreachableServer(t *testing.T) {
 }
 
 func TestEnsureHidesWhereRedirectsLead(t *testing.T) {
-	s := serve(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Location", "http://127.0.0.1:1/%zz?token=hunter2")
 		w.WriteHeader(http.StatusFound)
 	})

@@ -114,7 +114,8 @@ func serveContent(w http.ResponseWriter, r *http.Request, etag string, data []by
 	if etag != "" {
 		w.Header().Set("ETag", etag)
 	}
-	http.ServeContent(w, r, "disk.img", time.Time{}, bytes.NewReader(data))
+	modified, _ := http.ParseTime(w.Header().Get("Last-Modified")) // zero means none
+	http.ServeContent(w, r, "disk.img", modified, bytes.NewReader(data))
 }
 
 // limited drops the connection after some bytes of a body.
@@ -137,13 +138,12 @@ func raw(url, checksum string) v1.DiskImage {
 	return v1.DiskImage{URL: url, Checksum: checksum, Format: v1.FormatRaw}
 }
 
-func requireReason(t *testing.T, err error, reason v1.Reason, permanent bool) *contract.Error {
+func requireReason(t *testing.T, err error, reason v1.Reason, permanent bool) {
 	t.Helper()
 	var own *contract.Error
 	require.ErrorAs(t, err, &own)
 	require.Equal(t, reason, own.Reason, "%v", err)
 	require.Equal(t, permanent, own.Permanent, "%v", err)
-	return own
 }
 
 func requireImage(t *testing.T, img image.Image, data []byte) {

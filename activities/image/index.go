@@ -88,6 +88,8 @@ func (c *Cache) remember(s source, e entry) error {
 	if err != nil {
 		return err
 	}
+	c.indexMu.Lock()
+	defer c.indexMu.Unlock()
 	return disk.Classify("record an image", disk.WriteFile(c.entryPath(s), data, 0o600))
 }
 

@@ -23,7 +23,7 @@ func (c *Cache) fetchLocal(ctx context.Context, s source, report func(v1.Progres
 	if err != nil {
 		return Image{}, err
 	}
-	defer in.Close() //nolint:errcheck // it was only read
+	defer in.Close()
 	info, err := in.Stat()
 	if err != nil {
 		return Image{}, disk.Classify("read "+s.path, err)

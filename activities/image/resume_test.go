@@ -20,10 +20,18 @@ import (
 
 func TestEnsureResumesDrops(t *testing.T) {
 	data := content(t, 10*mib)
-	for name, etag := range map[string]string{"by ETag": `"a"`, "by checksum alone": ""} {
+	const date = "Tue, 01 Jan 2030 00:00:00 GMT"
+	for name, tt := range map[string]struct{ etag, modified, proof string }{
+		"by ETag":           {`"a"`, "", `"a"`},
+		"by date":           {`W/"a"`, date, date},
+		"by checksum alone": {"", "", ""},
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, r *http.Request, _ int) {
-				serveContent(&limited{ResponseWriter: w, left: 2*mib + 777}, r, etag, data)
+				if tt.modified != "" {
+					w.Header().Set("Last-Modified", tt.modified)
+				}
+				serveContent(&limited{ResponseWriter: w, left: 2*mib + 777}, r, tt.etag, data)
 			})
 			c := open(t, t.TempDir(), image.Options{})
 			img, err := c.Ensure(t.Context(), raw(s.URL, sha256Of(data)), nil)
@@ -33,7 +41,7 @@ func TestEnsureResumesDrops(t *testing.T) {
 			require.Equal(t, int64(len(data)), s.bytesSent(), "nothing is sent twice")
 			for _, h := range s.asked()[1:] {
 				require.NotEmpty(t, h.Get("Range"))
-				require.Equal(t, etag, h.Get("If-Range"))
+				require.Equal(t, tt.proof, h.Get("If-Range"))
 			}
 		})
 	}
@@ -41,7 +49,7 @@ func TestEnsureResumesDrops(t *testing.T) {
 
 func TestEnsureStartsAgainWhereRangesAreIgnored(t *testing.T) {
 	data := content(t, 4*mib)
-	s := serve(t, func(w http.ResponseWriter, r *http.Request, request int) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, request int) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 		if request == 1 {
 			w = &limited{ResponseWriter: w, left: 3 * mib}

@@ -23,7 +23,7 @@ func read(t *testing.T, path string) map[string]string {
 	t.Helper()
 	f, err := os.Open(path)
 	require.NoError(t, err)
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	image, err := iso9660.OpenImage(f)
 	require.NoError(t, err)
 	label, err := image.Label()
