@@ -88,6 +88,10 @@ type Status struct {
 	Generation        int64 `json:"generation"`
 	RunningGeneration int64 `json:"runningGeneration,omitempty"`
 	Fence             int64 `json:"fence"`
+	// Seq is the last accepted request that this status has seen, as Accepted counts them. Settled says that all that
+	// was asked for has been carried out.
+	Seq     int64 `json:"seq,omitempty"`
+	Settled bool  `json:"settled,omitempty"`
 	// SpecDigest is the SHA-256 of the canonical spec, in hex.
 	SpecDigest string    `json:"specDigest,omitempty"`
 	CreatedAt  time.Time `json:"createdAt"`

@@ -14,6 +14,7 @@ func (s *State) Status(now time.Time) v1.Status {
 		Generation: s.Generation, Fence: s.Fence, SpecDigest: s.Digest,
 		CreatedAt: s.CreatedAt, Tries: s.Tries, Conditions: s.Conditions, Restarts: s.Seen.Restarts,
 	}
+	st.Seq, st.Settled = s.Seq, s.Doing == nil && s.DoneSeq >= s.WantedSeq
 	if c := s.Workload.Spec(); c != nil {
 		st.Type = c.Type
 	}
