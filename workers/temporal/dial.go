@@ -28,6 +28,8 @@ type Options struct {
 	KeyFile string
 	// Wait bounds how long Dial tries to reach Temporal. Zero means one try.
 	Wait time.Duration
+	// Lazy connects only when the connection is first used: an agent looks after its host while Temporal is away.
+	Lazy bool
 }
 
 // Conn is a connection to Temporal, with what is needed to read payloads that the client hands out raw.
@@ -82,6 +84,13 @@ func Dial(ctx context.Context, o Options, logger *slog.Logger) (*Conn, error) {
 	opts, err := o.ClientOptions(logger)
 	if err != nil {
 		return nil, err
+	}
+	if o.Lazy {
+		c, err := client.NewLazyClient(opts)
+		if err != nil {
+			return nil, fmt.Errorf("make a client for Temporal at %s: %w", opts.HostPort, err)
+		}
+		return &Conn{Client: c, Data: opts.DataConverter, Namespace: opts.Namespace, Address: opts.HostPort}, nil
 	}
 	deadline := time.Now().Add(o.Wait)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
