@@ -30,6 +30,9 @@ left_behind() {
   containers=$(docker ps --all --filter label=berth.fleet --format '  container {{.Names}} ({{.Status}})' 2>/dev/null || true)
   domains=$(virsh -q -c qemu:///system list --all 2>/dev/null | awk '$2 ~ /^berth\./ { print "  virtual machine", $2, "(" $3, $4 ")" }' || true)
   say 'Left on this host:'
+  if [ -s "${BERTH_STATE_DIR:-/run/berth-host}/started" ]; then
+    echo '  (the Docker engine was started by the demo and ends with it, and so do containers)'
+  fi
   [ -z "$containers" ] || echo "$containers"
   [ -z "$domains" ] || echo "$domains"
   echo "  Berth's data in $data, demo images in $images and as berth-demo-container:latest in Docker"
