@@ -121,11 +121,13 @@ func TestInspectRefusesDamage(t *testing.T) {
 }
 
 func TestInspectRefusesACutOffFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.qcow2")
-	qemuCreate(t, "-f", "qcow2", path, "1G")
-	require.NoError(t, os.Truncate(path, 100_000))
-	_, err := disk.Inspect(path)
-	requireReason(t, err, v1.ReasonImageInvalid, true)
+	for _, size := range []int64{200, 100_000, 3 * 65536} { // the L1 table is the fourth cluster
+		path := filepath.Join(t.TempDir(), "a.qcow2")
+		qemuCreate(t, "-f", "qcow2", path, "1G")
+		require.NoError(t, os.Truncate(path, size))
+		_, err := disk.Inspect(path)
+		requireReason(t, err, v1.ReasonImageInvalid, true)
+	}
 }
 
 func TestInspectRefusesOddFiles(t *testing.T) {

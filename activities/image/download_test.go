@@ -195,11 +195,13 @@ func TestEnsureSeesAStall(t *testing.T) {
 				}
 				<-r.Context().Done()
 			})
-			c := open(t, t.TempDir(), image.Options{StallTimeout: 300 * time.Millisecond})
+			dir := t.TempDir()
+			c := open(t, dir, image.Options{StallTimeout: 300 * time.Millisecond})
 			start := time.Now()
 			_, err := c.Ensure(t.Context(), raw(s.URL, sha256Of(data)), nil)
 			requireReason(t, err, v1.ReasonFetchStalled, false)
 			require.Less(t, time.Since(start), 3*time.Second)
+			require.Equal(t, int64(before), partialSize(dir), "what came is kept")
 		})
 	}
 }
