@@ -3,7 +3,6 @@ package host
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -120,7 +119,8 @@ func (l *Ledger) Release(req contract.ReleaseRequest, now time.Time) {
 
 // Expire drops grants that lapsed and marks that are old.
 func (l *Ledger) Expire(now time.Time) {
-	for name, e := range l.Entries {
+	for _, name := range sortedKeys(l.Entries) {
+		e := l.Entries[name]
 		if e.Bound || now.Before(e.Expires) {
 			continue
 		}
@@ -130,13 +130,18 @@ func (l *Ledger) Expire(now time.Time) {
 		}
 		l.Entries[name] = Entry{Fence: e.Old.Fence, Generation: e.Old.Generation, Bound: true, Needs: e.Old.Needs}
 	}
-	maps.DeleteFunc(l.Marks, func(_ string, m Mark) bool { return now.Sub(m.At) > MarkLife })
+	for _, name := range sortedKeys(l.Marks) {
+		if now.Sub(l.Marks[name].At) > MarkLife {
+			delete(l.Marks, name)
+		}
+	}
 }
 
 // NextExpiry is when Expire has something to do next, or zero. Marks are dropped in passing and wake nobody.
 func (l *Ledger) NextExpiry() time.Time {
 	var next time.Time
-	for _, e := range l.Entries {
+	for _, name := range sortedKeys(l.Entries) {
+		e := l.Entries[name]
 		if !e.Bound && (next.IsZero() || e.Expires.Before(next)) {
 			next = e.Expires
 		}
@@ -149,11 +154,11 @@ func (l *Ledger) Reserved() v1.Amounts { return l.reservedWithout("") }
 
 func (l *Ledger) reservedWithout(workload string) v1.Amounts {
 	var sum v1.Amounts
-	for name, e := range l.Entries {
+	for _, name := range sortedKeys(l.Entries) {
 		if name == workload {
 			continue
 		}
-		h := e.held().Amount
+		h := l.Entries[name].held().Amount
 		sum.CPUs += h.CPUs
 		sum.Memory += h.Memory
 		sum.Disk += h.Disk
@@ -236,7 +241,8 @@ func stale(own, seen int64) contract.ReserveReply {
 
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
-	for k := range m {
+	// The order does not show: it is sorted below.
+	for k := range m { //workflowcheck:ignore
 		keys = append(keys, k)
 	}
 	sort.Strings(keys)

@@ -153,7 +153,9 @@ func TestDecide(t *testing.T) {
 			StepWait, "", v1.PhaseRemoving,
 		},
 		"a removed one closes": {
-			func(t *testing.T) *fixture { return service(t, "", 0).running().ask(v1.VerbRemove).act(v1.VerbRemove).ok() },
+			func(t *testing.T) *fixture {
+				return service(t, "", 0).running().ask(v1.VerbRemove).act(v1.VerbRemove).ok()
+			},
 			StepClose, "", v1.PhaseRemoved,
 		},
 		"a remove of what was never placed needs no action": {

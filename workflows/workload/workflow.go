@@ -132,7 +132,8 @@ func (e *workloadEntity) publish() error {
 
 func labelTerms(labels map[string]string) []string {
 	terms := make([]string, 0, len(labels))
-	for k, v := range labels {
+	// The order does not show: it is sorted below.
+	for k, v := range labels { //workflowcheck:ignore
 		terms = append(terms, contract.LabelTerm(k, v))
 	}
 	sort.Strings(terms)
