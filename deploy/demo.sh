@@ -79,7 +79,7 @@ echo $images/guest.qcow2
 say 'A fleet of one host'
 mkdir -p "$data"
 rm -f "$BERTH_CONFIG"
-setsid bin/berth dev --data-dir "$data" --allow-path $images >"$log" 2>&1 </dev/null &
+env -u BERTH_CONFIG setsid bin/berth dev --data-dir "$data" --allow-path $images >"$log" 2>&1 </dev/null &
 dev_pid=$!
 deadline=$((SECONDS + 120))
 until [ -s "$BERTH_CONFIG" ]; do
