@@ -3,8 +3,8 @@ package host
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -239,12 +239,7 @@ func stale(own, seen int64) contract.ReserveReply {
 	}
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	// The order does not show: it is sorted below.
-	for k := range m { //workflowcheck:ignore
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
-}
+// sortedKeys are a map's keys in an order that is the same in every replay.
+//
+//workflowcheck:ignore
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

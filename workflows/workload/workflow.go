@@ -1,8 +1,9 @@
 package workload
 
 import (
+	"maps"
 	"reflect"
-	"sort"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -130,12 +131,13 @@ func (e *workloadEntity) publish() error {
 	return err
 }
 
+// labelTerms are the labels as lists are filtered by them, in order.
+//
+//workflowcheck:ignore
 func labelTerms(labels map[string]string) []string {
 	terms := make([]string, 0, len(labels))
-	// The order does not show: it is sorted below.
-	for k, v := range labels { //workflowcheck:ignore
-		terms = append(terms, contract.LabelTerm(k, v))
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		terms = append(terms, contract.LabelTerm(key, labels[key]))
 	}
-	sort.Strings(terms)
 	return terms
 }
