@@ -31,6 +31,7 @@ func (s *State) Begin(step Step, now time.Time) {
 func (s *State) Placed(p contract.PlaceOut) {
 	if s.Placement == nil || s.Placement.Host != p.Host {
 		s.Placement = &Placement{Host: p.Host}
+		s.HostLost, s.HostLease = false, 0
 	}
 	s.Placement.Instance = p.Instance
 }

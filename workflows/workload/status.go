@@ -58,11 +58,11 @@ func (s *State) phase() (v1.Phase, v1.Reason, string) {
 	case s.Removed:
 		return v1.PhaseRemoved, v1.ReasonNone, ""
 	case s.Wanted == WantRemoved:
-		return v1.PhaseRemoving, v1.ReasonNone, ""
+		return v1.PhaseRemoving, s.awaited(), s.awaitedMessage()
 	case s.Doing != nil && s.Doing.Kind == v1.VerbStop:
-		return v1.PhaseStopping, v1.ReasonNone, ""
+		return v1.PhaseStopping, s.awaited(), s.awaitedMessage()
 	case s.Doing != nil:
-		return v1.PhaseDeploying, v1.ReasonNone, ""
+		return v1.PhaseDeploying, s.awaited(), s.awaitedMessage()
 	case s.Wanted == WantStopped && s.DoneSeq >= s.WantedSeq:
 		return v1.PhaseStopped, v1.ReasonUserStopped, ""
 	case s.Wanted == WantStopped:
@@ -82,6 +82,21 @@ func (s *State) phase() (v1.Phase, v1.Reason, string) {
 	default:
 		return v1.PhasePending, v1.ReasonNone, ""
 	}
+}
+
+// awaited is HostLost while an action waits for its host to come back.
+func (s *State) awaited() v1.Reason {
+	if s.HostLost && s.Placement != nil {
+		return v1.ReasonHostLost
+	}
+	return v1.ReasonNone
+}
+
+func (s *State) awaitedMessage() string {
+	if s.awaited() == v1.ReasonNone {
+		return ""
+	}
+	return fmt.Sprintf("host %s is offline; it goes on when the host is back", s.Placement.Host)
 }
 
 // seenPhase is where a deployed workload stands by the latest observation.
