@@ -73,7 +73,7 @@ func (r *Runtime) define(ctx context.Context, c *step.Call, vm *v1.VMSpec) error
 	if err := r.growDisks(ctx, c, vm); err != nil {
 		return err
 	}
-	seed, err := r.writeSeed(ctx, c, &s, vm.CloudInit)
+	seedPath, err := r.writeSeed(ctx, c, &s, vm.CloudInit)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (r *Runtime) define(ctx context.Context, c *step.Call, vm *v1.VMSpec) error
 			Fleet: r.cfg.Fleet, Host: r.cfg.Host, Workload: ref.Workload, Generation: ref.Generation, Fence: ref.Fence,
 			Metadata: vm.Metadata,
 		},
-		VCPUs: vm.VCPUs, Memory: vm.Memory, Firmware: vm.Firmware, Disks: disks, Seed: seed,
+		VCPUs: vm.VCPUs, Memory: vm.Memory, Firmware: vm.Firmware, Disks: disks, Seed: seedPath,
 		Networks: r.networks(ref.Workload, vm), Console: filepath.Join(c.Dir, consoleFile),
 	}
 	text, err := d.xml()

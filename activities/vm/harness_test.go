@@ -61,7 +61,7 @@ func newHost(t *testing.T, uri string) *host {
 	if uri == syntheticURI {
 		cfg.DomainType = "test"
 	}
-	h.rt = vm.New(cfg, h.driver, cache, nil)
+	h.rt = vm.New(cfg, h.driver, cache)
 	h.reopen()
 	t.Cleanup(func() { h.stopRunner(); h.destroyAll() })
 	return h
@@ -94,7 +94,9 @@ func (h *host) destroyAll() {
 	}
 }
 
-func (h *host) domain(workload string) string { return "berth." + testFleet + "." + h.name + "." + workload }
+func (h *host) domain(workload string) string {
+	return "berth." + testFleet + "." + h.name + "." + workload
+}
 
 func (h *host) dir(workload string) string { return filepath.Join(h.dataDir, "workloads", workload) }
 
@@ -103,12 +105,13 @@ type action struct {
 	h    *host
 	spec v1.Workload
 	ref  contract.Ref
+	rt   step.Runtime
 }
 
 // begin begins an action with the next fence.
 func (h *host) begin(w v1.Workload, generation int64, verb v1.Verb) *action {
 	h.fence++
-	return &action{h: h, spec: w, ref: contract.Ref{
+	return &action{h: h, spec: w, rt: h.rt, ref: contract.Ref{
 		Workload: w.Metadata.Name, Kind: v1.KindVM, Generation: generation, Fence: h.fence, Verb: verb,
 	}}
 }
@@ -118,9 +121,8 @@ func (a *action) run(s contract.Step, last bool) (contract.StepOut, error) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(2 * time.Minute)
-	env.SetWorkerOptions(workerOptions())
 	name := contract.ActivityName(v1.KindVM, s)
-	env.RegisterActivityWithOptions(a.h.runner.Activity(a.h.rt, s), activity.RegisterOptions{Name: name})
+	env.RegisterActivityWithOptions(a.h.runner.Activity(a.rt, s), activity.RegisterOptions{Name: name})
 	value, err := env.ExecuteActivity(name, contract.StepIn{Ref: a.ref, Spec: a.spec, Last: last})
 	var out contract.StepOut
 	if err == nil {
@@ -137,6 +139,14 @@ func (a *action) must(steps ...contract.Step) (out contract.StepOut) {
 		out, err = a.run(s, i == len(steps)-1)
 		require.NoError(a.h.t, err, "step %s", s)
 	}
+	return out
+}
+
+// step runs one step that has to succeed and is not the last.
+func (a *action) step(s contract.Step) contract.StepOut {
+	a.h.t.Helper()
+	out, err := a.run(s, false)
+	require.NoError(a.h.t, err, "step %s", s)
 	return out
 }
 

@@ -31,28 +31,24 @@ type Images interface {
 	Ensure(ctx context.Context, src v1.DiskImage, progress func(v1.Progress)) (image.Image, error)
 }
 
-// SeedWriter writes a NoCloud seed to a path, replacing it in one step.
-type SeedWriter func(ctx context.Context, path string, data v1.CloudInit, instanceID, hostname string) error
-
 // Runtime implements step.Runtime for virtual machines.
 type Runtime struct {
 	cfg    Config
 	ids    identity
 	driver Driver
 	images Images
-	seed   SeedWriter
 	log    *slog.Logger
 }
 
 var _ step.Runtime = (*Runtime)(nil)
 
 // New returns the runtime. It touches nothing yet.
-func New(cfg Config, driver Driver, images Images, seed SeedWriter) *Runtime {
+func New(cfg Config, driver Driver, images Images) *Runtime {
 	log := cfg.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Runtime{cfg: cfg, ids: identity{cfg.Fleet, cfg.Host}, driver: driver, images: images, seed: seed, log: log}
+	return &Runtime{cfg: cfg, ids: identity{cfg.Fleet, cfg.Host}, driver: driver, images: images, log: log}
 }
 
 // Kind is the kind of workload that it runs.

@@ -72,16 +72,20 @@ func (d *Driver) Destroy(ctx context.Context, name string) error {
 
 // Undefine drops the definition of a domain that does not run.
 func (d *Driver) Undefine(ctx context.Context, name string, firmwareVariables bool) error {
-	flags := golibvirt.DomainUndefineManagedSave | golibvirt.DomainUndefineSnapshotsMetadata |
-		golibvirt.DomainUndefineCheckpointsMetadata
+	flags := golibvirt.DomainUndefineManagedSave | golibvirt.DomainUndefineSnapshotsMetadata
+	more := golibvirt.DomainUndefineCheckpointsMetadata
 	if firmwareVariables {
-		flags |= golibvirt.DomainUndefineNvram
+		more |= golibvirt.DomainUndefineNvram
 	} else {
-		flags |= golibvirt.DomainUndefineKeepNvram
+		more |= golibvirt.DomainUndefineKeepNvram
 	}
 	op := operation{doing: "undefine the domain " + name, object: aboutDomain(name), limit: changeLimit, changes: true}
 	return d.onDomain(ctx, op, name, func(l *golibvirt.Libvirt, dom golibvirt.Domain) error {
-		return l.DomainUndefineFlags(dom, flags)
+		err := l.DomainUndefineFlags(dom, flags|more)
+		if refusedFlags(err) { // a hypervisor that knows neither firmware variables nor checkpoints
+			err = l.DomainUndefineFlags(dom, flags)
+		}
+		return err
 	})
 }
 

@@ -59,9 +59,14 @@ func fromAnswer(doing string, answer golibvirt.Error) error {
 }
 
 // invalidState reports whether libvirt refused a call because the domain is already in, or not in, some state.
-func invalidState(err error) bool {
+func invalidState(err error) bool { return isCode(err, golibvirt.ErrOperationInvalid) }
+
+// refusedFlags reports whether a hypervisor refused a call because it does not know its flags.
+func refusedFlags(err error) bool { return isCode(err, golibvirt.ErrInvalidArg) }
+
+func isCode(err error, code golibvirt.ErrorNumber) bool {
 	var answer golibvirt.Error
-	return errors.As(err, &answer) && golibvirt.ErrorNumber(answer.Code) == golibvirt.ErrOperationInvalid
+	return errors.As(err, &answer) && golibvirt.ErrorNumber(answer.Code) == code
 }
 
 // brief shows an error on one line of bounded length: libvirt quotes QEMU's whole output.

@@ -26,12 +26,10 @@ func (d *Driver) Shutdown(ctx context.Context, name string) error {
 		doing: "shut down the guest of " + name, object: aboutDomain(name), limit: agentLimit, changes: true, slow: true,
 	}
 	return d.onDomain(ctx, op, name, func(l *golibvirt.Libvirt, dom golibvirt.Domain) error {
-		flags := golibvirt.DomainShutdownAcpiPowerBtn
-		if agentConnected(l, dom) {
-			flags |= golibvirt.DomainShutdownGuestAgent // libvirt tries the agent first
-		}
-		err := l.DomainShutdownFlags(dom, flags)
-		if flags != golibvirt.DomainShutdownAcpiPowerBtn && err != nil {
+		// Without flags libvirt asks the agent, and presses the button if there is none. An agent may agree and then do
+		// nothing, so the button is pressed as well: a guest that shuts down already does not mind.
+		err := l.DomainShutdownFlags(dom, 0)
+		if err == nil && agentConnected(l, dom) {
 			err = l.DomainShutdownFlags(dom, golibvirt.DomainShutdownAcpiPowerBtn)
 		}
 		if invalidState(err) && !isActive(l, dom) {
