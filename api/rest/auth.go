@@ -48,6 +48,13 @@ func NewAuthenticator(path string, logger *slog.Logger) (*Authenticator, error) 
 	return a, nil
 }
 
+// ReadTokens reads a file of tokens, to check it.
+func ReadTokens(path string) ([]Token, error) {
+	a := &Authenticator{path: path}
+	err := a.load()
+	return a.tokens, err
+}
+
 // load reads the file if it changed. The caller holds the lock, or is the constructor.
 func (a *Authenticator) load() error {
 	f, err := os.Open(a.path)

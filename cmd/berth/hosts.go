@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/api/client"
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+func hostsCommand(a *app) *cobra.Command {
+	var s clientSettings
+	var o output
+	cmd := &cobra.Command{Use: "hosts [NAME]", Short: "List hosts, or show one", Args: cobra.MaximumNArgs(1)}
+	a.settings(cmd, s.define)
+	o.define(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := s.dial()
+		if err != nil {
+			return err
+		}
+		if len(args) == 1 {
+			host, err := c.Host(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return o.print(a.out, host, hostsTable([]v1.Host{host}, time.Now()))
+		}
+		list, err := hostsAll(cmd.Context(), c)
+		if err != nil {
+			return err
+		}
+		return o.print(a.out, list, hostsTable(list.Items, time.Now()))
+	}
+	return cmd
+}
+
+func hostsAll(ctx context.Context, c *client.Client) (v1.HostList, error) {
+	all := v1.HostList{Items: []v1.Host{}}
+	for token := ""; ; {
+		page, err := c.Hosts(ctx, pageSize, token)
+		if err != nil {
+			return all, err
+		}
+		all.Items = append(all.Items, page.Items...)
+		if token = page.NextPageToken; token == "" {
+			return all, nil
+		}
+	}
+}
+
+func hostsTable(hosts []v1.Host, now time.Time) table {
+	t := table{head: []string{"HOST", "STATE", "WORKLOADS", "CPUS", "MEMORY", "DISK", "RUNTIMES", "SINCE", "REASON"}}
+	for _, h := range hosts {
+		state := string(h.State)
+		if h.Cordoned {
+			state += ",cordoned"
+		}
+		var runtimes []string
+		for _, r := range h.Runtimes {
+			name := r.Name
+			if !r.Ready {
+				name += "(down)"
+			}
+			runtimes = append(runtimes, name)
+		}
+		t.rows = append(t.rows, []string{
+			h.Name, state, itoa(h.Workloads),
+			fmt.Sprintf("%s/%s", h.Reserved.CPUs, h.Capacity.CPUs),
+			bytes(float64(h.Reserved.Memory)) + "/" + bytes(float64(h.Capacity.Memory)),
+			bytes(float64(h.Reserved.Disk)) + "/" + bytes(float64(h.Capacity.Disk)),
+			strings.Join(runtimes, " "), age(now, h.LastChange), strings.Trim(string(h.Reason)+": "+oneLine(h.Message), ": "),
+		})
+	}
+	return t
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/api/client"
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+func verbCommands(a *app) []*cobra.Command {
+	return []*cobra.Command{
+		verbCommand(a, v1.VerbStart, "Start stopped workloads", wantUp),
+		verbCommand(a, v1.VerbStop, "Stop workloads and keep their disks", wantStopped),
+		verbCommand(a, v1.VerbRestart, "Restart workloads", wantUp),
+		verbCommand(a, v1.VerbRetry, "Try failed or waiting workloads again at once", wantUp),
+	}
+}
+
+func deleteCommand(a *app) *cobra.Command {
+	cmd := verbCommand(a, v1.VerbRemove, "Remove workloads and all that Berth made for them", wantGone)
+	cmd.Use, cmd.Aliases = "delete NAME...", []string{"remove", "rm"}
+	return cmd
+}
+
+// verbCommand asks one verb of each workload that is named.
+func verbCommand(a *app, verb v1.Verb, short string, w want) *cobra.Command {
+	var s clientSettings
+	var o output
+	var wait waiting
+	cmd := &cobra.Command{Use: string(verb) + " NAME...", Short: short, Args: cobra.MinimumNArgs(1)}
+	a.settings(cmd, s.define)
+	o.define(cmd)
+	wait.define(cmd)
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		c, err := s.dial()
+		if err != nil {
+			return err
+		}
+		accepted, err := doAll(cmd.Context(), c, verb, names)
+		t := table{head: []string{"WORKLOAD", "REQUEST"}}
+		for _, one := range accepted {
+			t.rows = append(t.rows, []string{one.Name, string(verb) + " accepted"})
+		}
+		if len(accepted) > 0 {
+			if perr := o.print(a.out, accepted, t); perr != nil {
+				return perr
+			}
+		}
+		if !wait.wait || len(accepted) == 0 {
+			return err
+		}
+		return errors.Join(err, wait.all(cmd.Context(), a, c, goalsOf(accepted, w)))
+	}
+	return cmd
+}
+
+// doAll asks of each workload; a refusal of one does not keep the others from being asked.
+func doAll(ctx context.Context, c *client.Client, verb v1.Verb, names []string) ([]v1.Accepted, error) {
+	accepted := []v1.Accepted{}
+	var errs []error
+	for _, name := range names {
+		one, err := c.Do(ctx, name, verb, client.Change{})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		accepted = append(accepted, one)
+	}
+	return accepted, errors.Join(errs...)
+}
