@@ -120,7 +120,7 @@ func (h *host) begin(w v1.Workload, generation int64, verb v1.Verb) *action {
 func (a *action) run(s contract.Step, last bool) (contract.StepOut, error) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	env.SetTestTimeout(2 * time.Minute)
+	env.SetTestTimeout(5 * time.Minute)
 	name := contract.ActivityName(v1.KindVM, s)
 	env.RegisterActivityWithOptions(a.h.runner.Activity(a.rt, s), activity.RegisterOptions{Name: name})
 	value, err := env.ExecuteActivity(name, contract.StepIn{Ref: a.ref, Spec: a.spec, Last: last})

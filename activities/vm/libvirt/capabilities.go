@@ -69,7 +69,7 @@ func domainTypes(text string) ([]string, error) {
 
 func firmwares(text string) []string {
 	var caps libvirtxml.DomainCaps
-	if xml.Unmarshal([]byte(text), &caps) != nil {
+	if xml.Unmarshal([]byte(text), &caps) != nil || caps.OS == nil {
 		return nil
 	}
 	for _, enum := range caps.OS.Enums {

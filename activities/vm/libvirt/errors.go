@@ -30,10 +30,10 @@ func classify(doing string, err error) error {
 		return contract.Retryable(v1.ReasonRuntimeUnavailable, adviceDown, "cannot %s: libvirt does not answer", doing).
 			WithCause(brief{err})
 	}
-	return fromAnswer(doing, answer)
+	return fromAnswer(doing, answer).WithCause(brief{err})
 }
 
-func fromAnswer(doing string, answer golibvirt.Error) error {
+func fromAnswer(doing string, answer golibvirt.Error) *contract.Error {
 	e := contract.Retryable(v1.ReasonRuntimeError, adviceRetry, "cannot %s", doing)
 	switch golibvirt.ErrorNumber(answer.Code) { //nolint:exhaustive // what is not listed may pass by itself
 	case golibvirt.ErrNoDomain, golibvirt.ErrNoNetwork:
@@ -55,7 +55,7 @@ func fromAnswer(doing string, answer golibvirt.Error) error {
 	case strings.Contains(said, `Failed to get "write" lock`), strings.Contains(said, `Failed to get shared "write" lock`):
 		e = contract.Retryable(v1.ReasonRuntimeError, "stop what else uses the disk", "cannot %s: a disk is in use", doing)
 	}
-	return e.WithCause(brief{answer})
+	return e
 }
 
 // invalidState reports whether libvirt refused a call because the domain is already in, or not in, some state.
