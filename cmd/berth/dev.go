@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -156,7 +157,7 @@ func (s *devSettings) prepareDir() (unlock func(), err error) {
 
 // farewell says what is left on the machine, and how to remove it.
 func (s *devSettings) farewell(a *app, left []string) {
-	again := "berth dev --data-dir " + s.dataDir
+	again := strings.Join(os.Args, " ")
 	if len(left) > 0 {
 		fmt.Fprintf(a.err, "\nLeft on this machine, and running on as far as it ran:\n")
 		for _, name := range left {

@@ -128,7 +128,11 @@ func (d *devFleet) left() []string {
 	}
 	var names []string
 	for _, view := range list.Items {
-		names = append(names, fmt.Sprintf("%s %s (%s on %s)", view.Kind, view.Metadata.Name, view.Status.Phase, view.Status.Host))
+		name := fmt.Sprintf("%s %s, %s", view.Kind, view.Metadata.Name, view.Status.Phase)
+		if view.Status.Host != "" {
+			name += " on " + view.Status.Host
+		}
+		names = append(names, name)
 	}
 	return names
 }

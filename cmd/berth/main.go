@@ -15,6 +15,8 @@ var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second Ctrl-C ends the process at once: children end with it.
+	context.AfterFunc(ctx, stop)
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, lookupEnv: os.LookupEnv}
 	err := newRoot(a).ExecuteContext(ctx)
 	stop()
