@@ -23,6 +23,8 @@ type Temporal struct {
 	// Address is host:port, Namespace the one that Berth uses.
 	Address   string
 	Namespace string
+	// Metrics is the URL of the server's metrics, in Prometheus' text format.
+	Metrics string
 
 	settings devserver.Settings
 }
@@ -37,14 +39,15 @@ func StartTemporal(t testing.TB) *Temporal {
 	flags, err := settings.Flags()
 	require.NoError(t, err)
 
-	port := FreePort(t)
+	port, metrics := FreePort(t), FreePort(t)
 	s := &Temporal{
+		Metrics:   "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(metrics)) + "/metrics",
 		Address:   net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
 		Namespace: settings.Namespace,
 		settings:  settings,
 	}
 	args := []string{
-		"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port),
+		"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--metrics-port", strconv.Itoa(metrics),
 		"--db-filename", filepath.Join(t.TempDir(), "temporal.db"),
 	}
 	s.Process = Run(t, Command{
