@@ -42,9 +42,9 @@ type Driver interface {
 	// RemoveVolume removes a volume. One that is gone is no error.
 	RemoveVolume(ctx context.Context, name string) error
 
-	// Events calls happened with the labels of each container that carries the given ones whenever its state may have
-	// changed, until ctx ends or the connection breaks. It calls connected once, before the first.
-	Events(ctx context.Context, labels map[string]string, connected func(), happened func(labels map[string]string)) error
+	// Events calls happened for each event of a container that carries the labels, until ctx ends or the connection
+	// breaks. It calls connected once, before the first.
+	Events(ctx context.Context, labels map[string]string, connected func(), happened func(Event)) error
 	// Logs returns the last lines of a container's output, oldest first, bounded in lines and in bytes.
 	Logs(ctx context.Context, id string, tail, maxBytes int) ([]string, error)
 }
@@ -92,6 +92,16 @@ type Container struct {
 	Binds []string
 	// Addresses are its IP addresses; Ports are its published ports, "8080:80/tcp" each.
 	Addresses, Ports []string
+}
+
+// Event says that a container's state may have changed, or that it is about to be.
+type Event struct {
+	ID     string
+	Labels map[string]string
+	At     time.Time
+	// Killed is set if somebody asked the engine to end the container, or the engine does so because it stops itself. That
+	// it ended is another event.
+	Killed bool
 }
 
 // Runs reports whether the container has processes.

@@ -9,7 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/berth-dev/berth/activities/container"
@@ -90,6 +93,7 @@ type host struct {
 	rt     *container.Runtime
 	store  *record.Store
 	runner *step.Runner
+	beats  sync.Map // workload → the last v1.Progress that was heartbeated
 }
 
 func newHost(t *testing.T, change ...func(*container.Config)) *host {
@@ -165,6 +169,12 @@ func (h *host) inspect(id string) dc.InspectResponse {
 	return i
 }
 
+func (h *host) progress(workload string) v1.Progress {
+	p, _ := h.beats.Load(workload)
+	last, _ := p.(v1.Progress)
+	return last
+}
+
 // do runs a step as an activity.
 func (h *host) do(s contract.Step, in contract.StepIn) (contract.StepOut, *contract.Error) {
 	return h.as(h.rt, s, in)
@@ -175,6 +185,12 @@ func (h *host) as(rt step.Runtime, s contract.Step, in contract.StepIn) (contrac
 	suite.SetLogger(quiet{})
 	env := suite.NewTestActivityEnvironment()
 	name := contract.ActivityName(rt.Kind(), s)
+	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
+		var p v1.Progress
+		if details.Get(&p) == nil {
+			h.beats.Store(in.Ref.Workload, p)
+		}
+	})
 	env.RegisterActivityWithOptions(h.runner.Activity(rt, s), activity.RegisterOptions{Name: name})
 	var out contract.StepOut
 	value, err := env.ExecuteActivity(name, in)
@@ -209,9 +225,17 @@ func (h *host) observe(workload string) contract.Observation {
 	return o
 }
 
+// said reports whether a workload wrote a line.
+func (h *host) said(workload, line string) bool {
+	rec, err := h.store.Get(workload)
+	require.NoError(h.t, err)
+	lines, err := h.rt.Logs(h.t.Context(), rec, 0)
+	return err == nil && slices.Contains(lines, line)
+}
+
 // sleeper is a spec that runs until it is stopped, at once.
 func sleeper() *v1.ContainerSpec {
-	return shell(`trap 'exit 0' TERM; while :; do busybox sleep 0.1; done`)
+	return shell(`trap 'exit 0' TERM; echo ready; while :; do busybox sleep 0.1; done`)
 }
 
 func shell(script string) *v1.ContainerSpec {

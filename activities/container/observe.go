@@ -103,17 +103,19 @@ func (r *Runtime) Probe(ctx context.Context) v1.Runtime {
 	return probe
 }
 
-// Watch tells of changes to this host's containers. It also notes when the engine was away: see exitOf.
+// Watch tells of changes to this host's containers. It also notes what ends them from outside: see outside.
 func (r *Runtime) Watch(ctx context.Context, changed func(workload string)) error {
 	err := r.driver.Events(ctx, r.hostLabels(),
-		func() { r.outages.back(); changed("") },
-		func(labels map[string]string) {
-			if name := labels[LabelWorkload]; name != "" {
+		func() { r.outside.back(); changed("") },
+		func(e Event) {
+			if e.Killed {
+				r.outside.killed(e.ID, e.At)
+			} else if name := e.Labels[LabelWorkload]; name != "" {
 				changed(name)
 			}
 		})
 	if ctx.Err() == nil {
-		r.outages.begin()
+		r.outside.away()
 	}
 	return err
 }

@@ -40,7 +40,7 @@ type Runtime struct {
 	driver  Driver
 	policy  policy
 	pulls   *pulls
-	outages outages
+	outside outside
 }
 
 var _ step.Runtime = (*Runtime)(nil)
@@ -54,7 +54,8 @@ func New(cfg Config, driver Driver) *Runtime {
 		cfg.StallTimeout = defaultStall
 	}
 	return &Runtime{
-		cfg: cfg, driver: driver,
+		outside: outside{boot: bootTime(), kills: map[string]time.Time{}},
+		cfg:     cfg, driver: driver,
 		policy: policy{host: cfg.Host, paths: cfg.AllowPaths, devices: cfg.AllowDevices},
 		pulls:  newPulls(driver, cfg.MaxConcurrentPulls, cfg.StallTimeout),
 	}

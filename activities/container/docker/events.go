@@ -3,19 +3,24 @@ package docker
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/docker/docker/api/types/events"
+
+	"github.com/berth-dev/berth/activities/container"
 )
 
 // The events after which a container's state may be another one. Health checks send an exec_* each time, and an
 // out-of-memory kill dozens of oom: those are not asked for.
 var telling = []events.Action{
-	events.ActionStart, events.ActionDie, events.ActionDestroy, events.ActionPause, events.ActionUnPause, events.ActionHealthStatus,
+	events.ActionStart, events.ActionKill, events.ActionDie, events.ActionDestroy, events.ActionPause, events.ActionUnPause,
+	events.ActionHealthStatus,
 }
 
 // Events follows the engine's events.
-func (d *Driver) Events(ctx context.Context, labels map[string]string, connected func(), happened func(labels map[string]string)) error {
+func (d *Driver) Events(ctx context.Context, labels map[string]string, connected func(), happened func(container.Event)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	docker, err := d.engine(ctx)
@@ -40,9 +45,23 @@ func (d *Driver) Events(ctx context.Context, labels map[string]string, connected
 	for {
 		select {
 		case m := <-messages:
-			happened(m.Actor.Attributes)
+			happened(eventOf(m))
 		case err := <-failed:
 			return d.classify(ctx, "follow events", err)
 		}
 	}
+}
+
+func eventOf(m events.Message) container.Event {
+	return container.Event{
+		ID: m.Actor.ID, Labels: m.Actor.Attributes, At: time.Unix(0, m.TimeNano),
+		Killed: m.Action == events.ActionKill && isFatal(m.Actor.Attributes["signal"]),
+	}
+}
+
+// isFatal reports whether a signal is one that ends a container, rather than, say, one that makes it read its
+// configuration again. Docker writes it as a number.
+func isFatal(signal string) bool {
+	n, err := strconv.Atoi(signal)
+	return err == nil && (n == int(syscall.SIGTERM) || n == int(syscall.SIGKILL) || n == int(syscall.SIGINT) || n == int(syscall.SIGQUIT))
 }

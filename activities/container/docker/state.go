@@ -39,6 +39,9 @@ func stateOf(i dc.InspectResponse) container.Container {
 	}
 	if n := i.NetworkSettings; n != nil {
 		for _, endpoint := range n.Networks {
+			if endpoint == nil {
+				continue
+			}
 			for _, ip := range []string{endpoint.IPAddress, endpoint.GlobalIPv6Address} {
 				if ip != "" {
 					c.Addresses = append(c.Addresses, ip)

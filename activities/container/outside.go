@@ -1,0 +1,120 @@
+package container
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// maxOutages and maxKills bound what is remembered.
+	maxOutages = 16
+	maxKills   = 4096
+	// killSlack is how long after the grace a killed container may still take to be gone.
+	killSlack = 15 * time.Second
+	// lostCode is Docker's exit code for a container that was gone when the engine came up.
+	lostCode = 255
+)
+
+// outside remembers what may have ended containers from outside, because their exit codes do not tell: an engine that
+// stops asks each container to end, and one that obeys exits with zero. A container was interrupted if it ended
+//   - soon after somebody, or the stopping engine, had the engine end it,
+//   - while the engine was away, in the middle of which it can't be told from one that ended by itself, or
+//   - with the machine.
+//
+// What happened while this process was away as well is not known.
+type outside struct {
+	boot time.Time
+
+	mu    sync.Mutex
+	gone  time.Time // since when the engine is away; zero while it is there
+	past  []outage
+	kills map[string]time.Time // by the container's id
+}
+
+type outage struct{ from, to time.Time }
+
+func (o *outside) away() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone.IsZero() {
+		o.gone = time.Now()
+	}
+}
+
+func (o *outside) back() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone.IsZero() {
+		return
+	}
+	o.past = append(o.past, outage{o.gone, time.Now()})
+	o.past = o.past[max(0, len(o.past)-maxOutages):]
+	o.gone = time.Time{}
+}
+
+func (o *outside) killed(id string, at time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, again := o.kills[id]; !again && len(o.kills) >= maxKills {
+		oldest := id
+		for other, t := range o.kills {
+			if first, ok := o.kills[oldest]; !ok || t.Before(first) {
+				oldest = other
+			}
+		}
+		delete(o.kills, oldest)
+	}
+	o.kills[id] = at
+}
+
+// ended reports whether a container was ended from outside.
+func (o *outside) ended(k Container) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if k.StartedAt.IsZero() {
+		return false
+	}
+	grace := k.StopGrace
+	if grace <= 0 {
+		grace = defaultGrace
+	}
+	if at, ok := o.kills[k.ID]; ok && during(k, outage{at, at.Add(grace + killSlack)}) {
+		return true
+	}
+	if k.ExitCode == lostCode && k.StartedAt.Before(o.boot) && k.FinishedAt.After(o.boot) {
+		return true
+	}
+	if !o.gone.IsZero() && during(k, outage{o.gone, time.Now()}) {
+		return true
+	}
+	for _, away := range o.past {
+		if during(k, away) {
+			return true
+		}
+	}
+	return false
+}
+
+// during reports whether a container ran when a span of time began, and ended in it.
+func during(k Container, span outage) bool {
+	return k.StartedAt.Before(span.from) && !k.FinishedAt.Before(span.from) && !k.FinishedAt.After(span.to)
+}
+
+// bootTime is when the machine booted, or zero if that can't be read.
+func bootTime() time.Time {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return time.Time{}
+	}
+	for line := range strings.Lines(string(data)) {
+		if seconds, ok := strings.CutPrefix(line, "btime "); ok {
+			if n, err := strconv.ParseInt(strings.TrimSpace(seconds), 10, 64); err == nil {
+				return time.Unix(n, 0)
+			}
+		}
+	}
+	return time.Time{}
+}
