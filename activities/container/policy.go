@@ -58,18 +58,18 @@ func (p policy) check(spec *v1.ContainerSpec) (grants, error) {
 }
 
 func (p policy) bind(path string) (string, error) {
-	real, err := p.resolve(path)
+	resolved, err := p.resolve(path)
 	if err != nil {
 		return "", err
 	}
 	for _, allowed := range p.paths {
-		if root, err := filepath.EvalSymlinks(allowed); err == nil && within(root, real) {
-			return real, nil
+		if root, err := filepath.EvalSymlinks(allowed); err == nil && within(root, resolved) {
+			return resolved, nil
 		}
 	}
 	advice := "use a path under one of the host's allowed paths, or add one to the agent's configuration"
-	if real != filepath.Clean(path) {
-		return "", contract.Permanent(v1.ReasonPolicyDenied, advice, "host %s does not allow binds from %s, which leads to %s", p.host, path, real)
+	if resolved != filepath.Clean(path) {
+		return "", contract.Permanent(v1.ReasonPolicyDenied, advice, "host %s does not allow binds from %s, which leads to %s", p.host, path, resolved)
 	}
 	return "", contract.Permanent(v1.ReasonPolicyDenied, advice, "host %s does not allow binds from %s", p.host, path)
 }
@@ -78,40 +78,40 @@ func (p policy) bind(path string) (string, error) {
 // be a link to elsewhere by now, and the engine follows it at each start.
 func (p policy) stands(c Container) error {
 	for _, path := range c.Binds {
-		real, err := p.bind(path)
+		resolved, err := p.bind(path)
 		if err != nil {
 			return err
 		}
-		if real != path {
+		if resolved != path {
 			return contract.Permanent(v1.ReasonPolicyDenied, "put the path back, or deploy a changed spec, and retry",
-				"%s on host %s was replaced by a link to %s", path, p.host, real)
+				"%s on host %s was replaced by a link to %s", path, p.host, resolved)
 		}
 	}
 	return nil
 }
 
 func (p policy) device(path string) error {
-	real, err := p.resolve(path)
+	resolved, err := p.resolve(path)
 	if err != nil {
 		return err
 	}
-	if !p.allowsDevice(real) {
+	if !p.allowsDevice(resolved) {
 		return contract.Permanent(v1.ReasonPolicyDenied, "add the device to the agent's configuration, or choose another host",
 			"host %s does not give out the device %s", p.host, path)
 	}
-	info, err := os.Stat(real)
+	info, err := os.Stat(resolved)
 	if err != nil || info.Mode()&os.ModeDevice == 0 {
 		return contract.Permanent(v1.ReasonInvalid, "name a device node", "%s on host %s is not a device", path, p.host)
 	}
 	return nil
 }
 
-func (p policy) allowsDevice(real string) bool {
+func (p policy) allowsDevice(resolved string) bool {
 	for _, allowed := range p.devices {
-		if ok, err := filepath.Match(allowed, real); err == nil && ok {
+		if ok, err := filepath.Match(allowed, resolved); err == nil && ok {
 			return true
 		}
-		if target, err := filepath.EvalSymlinks(allowed); err == nil && target == real {
+		if target, err := filepath.EvalSymlinks(allowed); err == nil && target == resolved {
 			return true
 		}
 	}
@@ -122,10 +122,10 @@ func (p policy) resolve(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", contract.Permanent(v1.ReasonInvalid, "give an absolute path", "%s is not an absolute path", path)
 	}
-	real, err := filepath.EvalSymlinks(path)
+	resolved, err := filepath.EvalSymlinks(path)
 	switch {
 	case err == nil:
-		return real, nil
+		return resolved, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return "", contract.Permanent(v1.ReasonInvalid, "make it, or choose another path, and retry", "%s does not exist on host %s", path, p.host)
 	default:

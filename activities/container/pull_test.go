@@ -39,12 +39,12 @@ type registryServer struct {
 
 func newRegistry(h *host) *registryServer {
 	r := &registryServer{h: h, release: make(chan struct{})}
-	real := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	server := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	r.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if r.stalls.Load() && req.Method == http.MethodGet && strings.Contains(req.URL.Path, "/blobs/") {
 			w = &stallingWriter{ResponseWriter: w, r: r, done: req.Context().Done()}
 		}
-		real.ServeHTTP(w, req)
+		server.ServeHTTP(w, req)
 	}))
 	h.t.Cleanup(func() {
 		r.http.CloseClientConnections()
@@ -179,10 +179,10 @@ func (d *counting) Pull(ctx context.Context, ref string, progressed func(done, t
 }
 
 func newCounting(h *host) (*counting, *container.Runtime) {
-	real, err := docker.New("")
+	d, err := docker.New("")
 	require.NoError(h.t, err)
-	h.t.Cleanup(func() { require.NoError(h.t, real.Close()) })
-	driver := &counting{Driver: real}
+	h.t.Cleanup(func() { require.NoError(h.t, d.Close()) })
+	driver := &counting{Driver: d}
 	return driver, container.New(container.Config{Fleet: h.fleet, Host: "h1"}, driver)
 }
 

@@ -46,7 +46,7 @@ func (d *Driver) classify(ctx context.Context, doing string, err error) error {
 	case hasAny(text, "no space left on device", "disk quota exceeded"):
 		fail = contract.Retryable(v1.ReasonDiskFull, "make room where Docker keeps its data", "Docker's disk is full")
 	case errdefs.IsNotFound(err):
-		fail = contract.Retryable(v1.ReasonNotFound, "", "Docker has nothing to %s", doing)
+		fail = contract.Retryable(v1.ReasonNotFound, "it is looked at again by itself", "Docker could not %s: it does not exist", doing)
 	case errdefs.IsConflict(err) && strings.Contains(text, "is already in use by container"):
 		return contract.Retryable(v1.ReasonRuntimeError, "rename or remove that container",
 			"another container has the name").WithCause(errors.Join(container.ErrNameTaken, errors.New(text)))
