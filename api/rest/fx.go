@@ -45,7 +45,7 @@ func NewServer(cfg Config, backend Backend, logger *slog.Logger) (*Server, error
 		if d.Auth, err = NewAuthenticator(cfg.Tokens, logger); err != nil {
 			return nil, err
 		}
-	} else if host, _, err := net.SplitHostPort(cfg.Listen); err != nil || !isLoopbackHost(host) {
+	} else if !ListensOnLoopback(cfg.Listen) {
 		return nil, errors.New("without a tokens file the API listens on loopback only")
 	}
 	s := &http.Server{

@@ -98,6 +98,12 @@ func noBrowserTricks(open bool) gin.HandlerFunc {
 	}
 }
 
+// ListensOnLoopback reports whether an address to listen on can be reached from this machine only.
+func ListensOnLoopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	return err == nil && isLoopbackHost(host)
+}
+
 func isLoopbackHost(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {

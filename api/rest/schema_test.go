@@ -31,8 +31,16 @@ func TestTypesAndSchemasAreTheSame(t *testing.T) {
 	doc := document(t)
 	walk := schemaWalk{t: t, doc: doc, seen: map[reflect.Type]bool{}}
 	for _, root := range []any{
-		v1.ContainerSpec{}, v1.VMSpec{}, v1.View{}, v1.Accepted{}, v1.WorkloadList{}, v1.HostList{}, v1.ActionList{}, v1.Logs{},
-		v1.Health{}, v1.Problem{},
+		v1.ContainerSpec{},
+		v1.VMSpec{},
+		v1.View{},
+		v1.Accepted{},
+		v1.WorkloadList{},
+		v1.HostList{},
+		v1.ActionList{},
+		v1.Logs{},
+		v1.Health{},
+		v1.Problem{},
 	} {
 		typ := reflect.TypeOf(root)
 		ref := doc.Components.Schemas[typ.Name()]

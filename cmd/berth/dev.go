@@ -17,6 +17,7 @@ import (
 	v1 "github.com/berth-dev/berth/api/v1"
 
 	"github.com/berth-dev/berth"
+	"github.com/berth-dev/berth/api/rest"
 	"github.com/berth-dev/berth/workers/config"
 	"github.com/berth-dev/berth/workers/devserver"
 )
@@ -71,11 +72,10 @@ func (s *devSettings) check(m *config.Mistakes) (devserver.Settings, string) {
 	s.host.check(m)
 	m.Require(v1.ValidateName(s.fleet) == nil, "fleet", "%q is not a name", s.fleet)
 	m.Require(s.hosts >= 0 && s.hosts <= maxDevHosts, "hosts", "must be from 0 to %d", maxDevHosts)
-	host, port, err := net.SplitHostPort(s.listen)
-	ip := net.ParseIP(host)
-	m.Require(err == nil && (host == "localhost" || (ip != nil && ip.IsLoopback())), "listen", "must be an address of the loopback, as 127.0.0.1:8080")
-	if n, err := strconv.Atoi(port); err == nil {
-		m.Check("listen", devserver.CheckPort(host, n, "the API"))
+	m.Require(rest.ListensOnLoopback(s.listen), "listen", "must be an address of the loopback, as 127.0.0.1:8080")
+	if host, port, err := net.SplitHostPort(s.listen); err == nil {
+		n, err := strconv.Atoi(port)
+		m.Check("listen", errors.Join(err, devserver.CheckPort(host, n, "the API")))
 	}
 	data := berth.TemporalDev
 	if s.temporalConfig != "" {

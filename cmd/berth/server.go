@@ -59,6 +59,7 @@ func (s *serverSettings) check(m *config.Mistakes) {
 	s.timings.check(m)
 	_, _, err := net.SplitHostPort(s.rest.Listen)
 	m.Check("listen", err)
+	m.Require(!s.insecure || rest.ListensOnLoopback(s.rest.Listen), "listen", "with --insecure-dev it must be on loopback, as 127.0.0.1:8080")
 	m.Require(s.insecure != (s.rest.Tokens != ""), "tokens", "either a tokens file or --insecure-dev is needed, and not both")
 	m.Require((s.rest.CertFile == "") == (s.rest.KeyFile == ""), "tls-cert", "certificate and key belong together")
 	m.Require(s.plain != (s.temporal.KeyFile != ""), "key-file", "either a key file or --plaintext-history is needed, and not both")

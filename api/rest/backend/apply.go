@@ -28,7 +28,7 @@ func (b *Backend) Apply(ctx context.Context, w *v1.Workload, o rest.Request) (re
 	}
 	within, cancel := context.WithTimeout(ctx, b.AnswerWithin)
 	defer cancel()
-	accepted, err := retryClosed(within, func() (contract.Accepted, error) {
+	accepted, err := retry(within, closedUnder, func() (contract.Accepted, error) {
 		return b.applyOnce(within, request)
 	})
 	switch {

@@ -26,15 +26,16 @@ func noAnswer(err error) bool {
 		errors.As(err, &update) || errors.As(err, &deadline) || errors.As(err, &canceled)
 }
 
-// justClosed reports whether an update met a run that was closing: the next try meets either no run or the next one.
-func justClosed(err error) bool {
+// cutShort reports whether an update met a run that ended, or failed a task, before it could answer. It was not carried
+// out; the next try meets the next run, or none.
+func cutShort(err error) bool {
 	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
-		return app.Type() == completedTooSoon
-	}
-	var aborted *serviceerror.Aborted
-	return isNotFound(err) || errors.As(err, &aborted)
+	var unready *serviceerror.WorkflowNotReady
+	return (errors.As(err, &app) && app.Type() == completedTooSoon) || errors.As(err, &unready)
 }
+
+// closedUnder reports the same for an update-with-start, which is never NotFound for any other cause.
+func closedUnder(err error) bool { return cutShort(err) || isNotFound(err) }
 
 func isNotFound(err error) bool {
 	var missing *serviceerror.NotFound

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	closedTries = 5
-	closedPause = 50 * time.Millisecond
+	maxTries = 5
+	tryPause = 50 * time.Millisecond
 )
 
 // Do records a verb. Without an open workload it is NotFound.
@@ -26,7 +26,7 @@ func (b *Backend) Do(ctx context.Context, name string, verb v1.Verb, o rest.Requ
 func (b *Backend) update(ctx context.Context, name, update, id string, request any) (v1.Accepted, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.AnswerWithin)
 	defer cancel()
-	accepted, err := retryClosed(ctx, func() (contract.Accepted, error) {
+	accepted, err := retry(ctx, cutShort, func() (contract.Accepted, error) {
 		handle, err := b.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 			WorkflowID: contract.WorkloadID(name), UpdateID: id, UpdateName: update, Args: []any{request},
 			WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -50,17 +50,17 @@ func (b *Backend) update(ctx context.Context, name, update, id string, request a
 	}
 }
 
-// retryClosed repeats a call whose run closed under it: the next try meets no run, or the next one.
-func retryClosed(ctx context.Context, call func() (contract.Accepted, error)) (contract.Accepted, error) {
+// retry repeats a call for as long as its failure is one that the next try may not meet, a few times.
+func retry(ctx context.Context, again func(error) bool, call func() (contract.Accepted, error)) (contract.Accepted, error) {
 	for try := 1; ; try++ {
 		accepted, err := call()
-		if err == nil || try == closedTries || !justClosed(err) {
+		if err == nil || try == maxTries || !again(err) {
 			return accepted, err
 		}
 		select {
 		case <-ctx.Done():
 			return accepted, ctx.Err()
-		case <-time.After(time.Duration(try) * closedPause):
+		case <-time.After(time.Duration(try) * tryPause):
 		}
 	}
 }
