@@ -26,7 +26,7 @@ type engine struct {
 }
 
 func newEngine(t *testing.T) *engine {
-	dir, err := os.MkdirTemp("", "bd") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "bd") //nolint:usetesting // a socket's path must be short
 	require.NoError(t, err)
 	e := &engine{t: t, dir: dir, host: "unix://" + filepath.Join(dir, "d.sock")}
 	t.Cleanup(func() {

@@ -43,13 +43,13 @@ func TestMain(m *testing.M) {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "these tests need a Docker engine and busybox-static:", err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // a TestMain is a main
 	}
 	code := m.Run()
 	if _, err := cl.ImageRemove(context.Background(), busybox, image.RemoveOptions{Force: true}); err != nil {
 		fmt.Fprintln(os.Stderr, "remove the tests' image:", err)
 	}
-	os.Exit(code)
+	os.Exit(code) //nolint:forbidigo // a TestMain is a main
 }
 
 func importBusybox(cl *client.Client) error {
@@ -60,7 +60,8 @@ func importBusybox(cl *client.Client) error {
 	var tree bytes.Buffer
 	w := tar.NewWriter(&tree)
 	for _, h := range []tar.Header{
-		{Name: "bin/", Typeflag: tar.TypeDir, Mode: 0o755}, {Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777},
+		{Name: "bin/", Typeflag: tar.TypeDir, Mode: 0o755},
+		{Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777},
 		{Name: "bin/busybox", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(program))},
 		{Name: "bin/sh", Typeflag: tar.TypeSymlink, Linkname: "busybox"},
 	} {

@@ -2,7 +2,6 @@ package container_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -226,5 +225,5 @@ func TestWatchTellsOfADeath(t *testing.T) {
 		}
 	}, 10*time.Second, 20*time.Millisecond)
 	cancel()
-	require.True(t, errors.Is(<-over, context.Canceled))
+	require.ErrorIs(t, <-over, context.Canceled)
 }

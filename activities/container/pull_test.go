@@ -7,7 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -39,7 +39,7 @@ type registryServer struct {
 
 func newRegistry(h *host) *registryServer {
 	r := &registryServer{h: h, release: make(chan struct{})}
-	server := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	server := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)))
 	r.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if r.stalls.Load() && req.Method == http.MethodGet && strings.Contains(req.URL.Path, "/blobs/") {
 			w = &stallingWriter{ResponseWriter: w, r: r, done: req.Context().Done()}

@@ -69,8 +69,10 @@ func TestTranslateLeavesOut(t *testing.T) {
 func TestPublished(t *testing.T) {
 	require.Equal(t, []string{"127.0.0.1:81:80/tcp", "8080:80/tcp", "[::1]:82:80/tcp"}, published(nat.PortMap{
 		"80/tcp": {
-			{HostIP: "0.0.0.0", HostPort: "8080"}, {HostIP: "::", HostPort: "8080"},
-			{HostIP: "127.0.0.1", HostPort: "81"}, {HostIP: "::1", HostPort: "82"},
+			{HostIP: "0.0.0.0", HostPort: "8080"},
+			{HostIP: "::", HostPort: "8080"},
+			{HostIP: "127.0.0.1", HostPort: "81"},
+			{HostIP: "::1", HostPort: "82"},
 		},
 		"443/tcp": nil,
 	}))
