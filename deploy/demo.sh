@@ -3,7 +3,7 @@
 #
 # Usage: demo.sh          stays up until Ctrl-C; the workloads are still there the next time
 #        demo.sh --once   removes both workloads again and exits 0
-# BERTH_DEMO_DATA is where Berth keeps its data (default /var/lib/berth/dev).
+# BERTH_DEMO_DATA is where Berth keeps its data (default /var/lib/berth/demo-data).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +14,7 @@ case ${1:-} in
   *) echo "usage: demo.sh [--once]" >&2; exit 2 ;;
 esac
 
-data=${BERTH_DEMO_DATA:-/var/lib/berth/dev}
+data=${BERTH_DEMO_DATA:-/var/lib/berth/demo-data}
 images=/var/lib/berth/demo # examples/vm-minimal.yaml names it
 export BERTH_CONFIG=$data/client.yaml
 log=$data/demo.log
@@ -27,8 +27,8 @@ say() { printf '\n==> %s\n' "$*"; }
 # left_behind says what is on the host, from the host's own view: Berth has ended by then.
 left_behind() {
   local containers domains
-  containers=$(docker ps --all --filter label=berth.fleet --format '  container {{.Names}} ({{.Status}})' 2>/dev/null || true)
-  domains=$(virsh -q -c qemu:///system list --all 2>/dev/null | awk '$2 ~ /^berth\./ { print "  virtual machine", $2, "(" $3, $4 ")" }' || true)
+  containers=$(docker ps --all --filter label=berth.fleet=demo --format 'container {{.Names}} ({{.Status}})' 2>/dev/null | sed 's/^/  /' || true)
+  domains=$(virsh -q -c qemu:///system list --all 2>/dev/null | awk '$2 ~ /^berth\.demo\./ { print "  virtual machine", $2, "(" $3 ($4 ? " " $4 : "") ")" }' || true)
   say 'Left on this host:'
   if [ -s "${BERTH_STATE_DIR:-/run/berth-host}/started" ]; then
     echo '  (the Docker engine was started by the demo and ends with it, and so do containers)'
@@ -79,7 +79,7 @@ echo $images/guest.qcow2
 say 'A fleet of one host'
 mkdir -p "$data"
 rm -f "$BERTH_CONFIG"
-env -u BERTH_CONFIG setsid bin/berth dev --data-dir "$data" --allow-path $images >"$log" 2>&1 </dev/null &
+env -u BERTH_CONFIG setsid bin/berth dev --fleet demo --data-dir "$data" --allow-path $images >"$log" 2>&1 </dev/null &
 dev_pid=$!
 deadline=$((SECONDS + 120))
 until [ -s "$BERTH_CONFIG" ]; do
