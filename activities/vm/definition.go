@@ -82,10 +82,14 @@ func (d definition) xml() (string, error) {
 func (d definition) os() *libvirtxml.DomainOS {
 	os := &libvirtxml.DomainOS{Type: &libvirtxml.DomainOSType{Type: "hvm"}}
 	if d.DomainType == typeKVM || d.DomainType == typeQEMU {
-		os.Type.Machine = machine
+		os.Type.Machine = Machine
 	}
 	if d.Firmware == v1.FirmwareUEFI {
 		os.Firmware = "efi"
+		// With Secure Boot a guest whose loader nobody signed would not boot, and not say why.
+		os.FirmwareInfo = &libvirtxml.DomainOSFirmwareInfo{
+			Features: []libvirtxml.DomainOSFirmwareFeature{{Enabled: "no", Name: "secure-boot"}},
+		}
 	}
 	return os
 }

@@ -101,20 +101,20 @@ func (r *Runtime) diskMaker(ctx context.Context, d v1.Disk, progress func(v1.Pro
 			format = v1.FormatQCOW2
 		}
 		return format, func(ctx context.Context, path string) error {
-			return disk.CreateBlank(ctx, path, format, int64(d.Size))
+			return disk.CreateBlank(ctx, path, format, sectors(d.Size))
 		}, nil
 	}
 	base, err := r.images.Ensure(ctx, *d.Image, progress)
 	if err != nil {
 		return "", nil, err
 	}
-	if int64(d.Size) != 0 && int64(d.Size) < base.VirtualSize {
+	if d.Size != 0 && sectors(d.Size) < base.VirtualSize {
 		return "", nil, contract.Permanent(v1.ReasonInvalid, "ask for at least the image's size, or leave the size out",
 			"disk %s: its image has %s, which is more than %s", d.Name, v1.Bytes(base.VirtualSize), d.Size)
 	}
 	if d.Mode != v1.DiskCopy {
 		return v1.FormatQCOW2, func(ctx context.Context, path string) error {
-			return disk.CreateOverlay(ctx, base.Path, base.Format, path, int64(d.Size))
+			return disk.CreateOverlay(ctx, base.Path, base.Format, path, sectors(d.Size))
 		}, nil
 	}
 	return base.Format, func(ctx context.Context, path string) error {
@@ -128,7 +128,8 @@ func (r *Runtime) diskMaker(ctx context.Context, d v1.Disk, progress func(v1.Pro
 // growDisks makes managed disks as large as the spec wants them. The domain does not run.
 func (r *Runtime) growDisks(ctx context.Context, c *step.Call, vm *v1.VMSpec) error {
 	for _, d := range vm.Disks {
-		if d.Path != "" || d.Size == 0 {
+		size := sectors(d.Size)
+		if d.Path != "" || size == 0 {
 			continue
 		}
 		path := r.existingDisk(c.Dir, d.Name)
@@ -136,17 +137,23 @@ func (r *Runtime) growDisks(ctx context.Context, c *step.Call, vm *v1.VMSpec) er
 		if err != nil {
 			return err
 		}
-		if info.VirtualSize == int64(d.Size) {
+		if info.VirtualSize == size {
 			continue
 		}
 		err = c.Mutate(ctx, "vm.grow-disk", func(ctx context.Context) error {
-			return disk.Grow(ctx, path, formatOf(path), int64(d.Size))
+			return disk.Grow(ctx, path, formatOf(path), size)
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sectors rounds a size up to what a disk can have.
+func sectors(size v1.Bytes) int64 {
+	const sector = 512
+	return (int64(size) + sector - 1) / sector * sector
 }
 
 func formatOf(path string) v1.DiskFormat {

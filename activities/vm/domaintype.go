@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// The types of domain that Berth makes, and the machine that it gives them.
+// The types of domain that Berth makes.
 const (
 	typeKVM  = "kvm"
 	typeQEMU = "qemu"
-	machine  = "q35"
 )
 
 // chooseDomainType says which type of domain this host runs, and why. A device /dev/kvm alone proves nothing: on some

@@ -51,9 +51,12 @@ type Capabilities struct {
 	Version string
 	// DomainTypes are the types that libvirt offers, for example "kvm" and "qemu".
 	DomainTypes []string
-	// Firmwares are those that libvirt finds for the default machine, for example "efi".
+	// Firmwares are those that libvirt finds for Machine, for example "efi".
 	Firmwares []string
 }
+
+// Machine is the type of machine that QEMU's guests get.
+const Machine = "q35"
 
 // Power is a domain's state, as far as it matters here.
 type Power string

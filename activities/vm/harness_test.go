@@ -46,7 +46,7 @@ type host struct {
 func newHost(t *testing.T, uri string) *host {
 	t.Helper()
 	// Not below t.TempDir: QEMU runs as another user, which has to get there.
-	dataDir, err := os.MkdirTemp("/var/lib", "berth-test-vm-")
+	dataDir, err := os.MkdirTemp("/var/lib", "berth-test-vm-") //nolint:usetesting // see above
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dataDir, 0o711))
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dataDir)) })
@@ -105,13 +105,12 @@ type action struct {
 	h    *host
 	spec v1.Workload
 	ref  contract.Ref
-	rt   step.Runtime
 }
 
 // begin begins an action with the next fence.
 func (h *host) begin(w v1.Workload, generation int64, verb v1.Verb) *action {
 	h.fence++
-	return &action{h: h, spec: w, rt: h.rt, ref: contract.Ref{
+	return &action{h: h, spec: w, ref: contract.Ref{
 		Workload: w.Metadata.Name, Kind: v1.KindVM, Generation: generation, Fence: h.fence, Verb: verb,
 	}}
 }
@@ -122,7 +121,7 @@ func (a *action) run(s contract.Step, last bool) (contract.StepOut, error) {
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(5 * time.Minute)
 	name := contract.ActivityName(v1.KindVM, s)
-	env.RegisterActivityWithOptions(a.h.runner.Activity(a.rt, s), activity.RegisterOptions{Name: name})
+	env.RegisterActivityWithOptions(a.h.runner.Activity(a.h.rt, s), activity.RegisterOptions{Name: name})
 	value, err := env.ExecuteActivity(name, contract.StepIn{Ref: a.ref, Spec: a.spec, Last: last})
 	var out contract.StepOut
 	if err == nil {

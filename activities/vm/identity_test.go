@@ -12,7 +12,7 @@ import (
 func TestIdentityIsStableAndItsOwn(t *testing.T) {
 	a, b := identity{"prod", "a"}, identity{"prod", "b"}
 	require.Equal(t, "berth.prod.a.web", a.domain("web"))
-	require.Equal(t, a.uuid("web"), a.uuid("web"))
+	require.Equal(t, identity{"prod", "a"}.uuid("web"), a.uuid("web"))
 	require.NotEqual(t, a.uuid("web"), b.uuid("web"))
 	_, err := uuid.Parse(a.uuid("web"))
 	require.NoError(t, err)

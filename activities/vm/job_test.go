@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/berth-dev/berth/activities/step"
+	"github.com/berth-dev/berth/activities/record"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -78,30 +78,21 @@ func TestServiceThatEndsIsNotReady(t *testing.T) {
 	requireReason(t, v1.ReasonBootTimeout, false, err)
 }
 
-// restarts lets the runner run Restart as it runs Start.
-type restarts struct{ step.Runtime }
-
-func (r restarts) Steps() map[contract.Step]step.Func {
-	return map[contract.Step]step.Func{contract.StepStart: func(ctx context.Context, c *step.Call) (contract.StepOut, error) {
-		return contract.StepOut{}, r.Restart(ctx, c)
-	}}
-}
-
 func TestRestartBootsTheSameDomain(t *testing.T) {
 	h := newHost(t, syntheticURI)
 	w := blankGuest("web")
 	deployed := h.begin(w, 1, v1.VerbDeploy).must(deploySteps...)
-	again := h.begin(w, 1, v1.VerbStart)
-	again.rt = restarts{h.rt}
-	again.step(contract.StepStart) // it runs: nothing to do
+	restart := func() error {
+		return h.runner.Restart(context.Background(), h.rt, "web", true, func(record.Record) bool { return true })
+	}
+	require.NoError(t, restart(), "it runs: nothing to do")
 	require.NoError(t, h.driver.Destroy(context.Background(), h.domain("web")))
-	again.step(contract.StepStart)
+	require.NoError(t, restart())
 	require.Equal(t, contract.RunRunning, h.observe("web").State)
 	require.Contains(t, h.domainXML("web"), deployed.RuntimeID)
 
-	h.begin(w, 1, v1.VerbRemove).must(contract.StepRemove)
-	gone := h.begin(w, 1, v1.VerbStart)
-	gone.rt = restarts{h.rt}
-	_, err := gone.run(contract.StepStart, false)
-	requireReason(t, v1.ReasonNotFound, false, err)
+	require.NoError(t, h.driver.Destroy(context.Background(), h.domain("web")))
+	require.NoError(t, h.driver.Undefine(context.Background(), h.domain("web"), false))
+	require.Equal(t, v1.ReasonNotFound, contract.ReasonOf(restart()))
+	require.Equal(t, contract.RunAbsent, h.observe("web").State)
 }

@@ -41,12 +41,13 @@ func TestRemoveLeavesNothingButTheUsersDisk(t *testing.T) {
 	mine := filepath.Join(h.dataDir, "mine.qcow2")
 	require.NoError(t, disk.CreateBlank(context.Background(), mine, v1.FormatQCOW2, 1<<20))
 	w := blankGuest("web")
-	w.VM.Disks = append(w.VM.Disks, v1.Disk{Name: "mine", Path: mine, Format: v1.FormatQCOW2}, v1.Disk{Name: "raw", Size: 1 << 20, Format: v1.FormatRaw})
+	w.VM.Disks = append(w.VM.Disks, v1.Disk{Name: "mine", Path: mine, Format: v1.FormatQCOW2}, v1.Disk{Name: "raw", Size: 1_000_001, Format: v1.FormatRaw}, v1.Disk{Name: "odd", Size: 10_000_000})
 	w.VM.CloudInit = &v1.CloudInit{UserData: "#cloud-config\n"}
 
 	h.begin(w, 1, v1.VerbDeploy).must(deploySteps...)
 	require.Equal(t, contract.RunRunning, h.observe("web").State)
-	require.Subset(t, h.files("web"), []string{"disk-root.qcow2", "disk-raw.raw", "seed.iso"})
+	require.Subset(t, h.files("web"), []string{"disk-root.qcow2", "disk-raw.raw", "disk-odd.qcow2", "seed.iso"})
+	h.begin(w, 2, v1.VerbDeploy).must(deploySteps...) // sizes that are no whole sectors are rounded the same way
 
 	h.begin(w, 1, v1.VerbRemove).must(contract.StepRemove)
 	require.Equal(t, contract.RunAbsent, h.observe("web").State)
@@ -216,4 +217,24 @@ func (h *host) domainXML(workload string) string {
 	d, err := h.driver.Domain(context.Background(), h.domain(workload))
 	require.NoError(h.t, err)
 	return d.XML
+}
+
+func TestDiskAndItsMark(t *testing.T) {
+	h := newHost(t, syntheticURI)
+	deploy := h.begin(blankGuest("web"), 1, v1.VerbDeploy)
+	deploy.step(contract.StepCreate)
+	root := filepath.Join(h.dir("web"), "disk-root.qcow2")
+	require.NoError(t, h.driver.Undefine(context.Background(), h.domain("web"), false))
+
+	require.NoError(t, os.Remove(root)) // a crash after the mark, before the disk
+	deploy.step(contract.StepCreate)
+	require.FileExists(t, root)
+
+	next := h.begin(blankGuest("web"), 2, v1.VerbDeploy)
+	require.NoError(t, os.Remove(disk.MarkerPath(root))) // somebody's file, for all that is known
+	_, err := next.run(contract.StepCreate, false)
+	require.Error(t, err)
+	_, err = h.begin(blankGuest("web"), 2, v1.VerbRemove).run(contract.StepRemove, true)
+	require.NoError(t, err)
+	require.FileExists(t, root)
 }

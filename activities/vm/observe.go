@@ -58,7 +58,7 @@ func exitOf(d Domain) *contract.Exit {
 	case EndingCrashed:
 		exit.Code, exit.Outcome, exit.Message = codeCrashed, v1.ReasonExited, "the guest crashed"
 	case EndingDestroyed:
-		exit.Code, exit.Outcome, exit.Message = codeDestroyed, v1.ReasonInterrupted, "the domain was destroyed from outside"
+		exit.Code, exit.Outcome, exit.Message = codeDestroyed, v1.ReasonInterrupted, "the domain was destroyed, or ended by force"
 	case EndingFailed:
 		exit.Code, exit.Outcome, exit.Message = codeUnknown, v1.ReasonUnknown, "the domain failed to start"
 	case EndingUnknown:

@@ -45,7 +45,7 @@ func (r *Runtime) awaitReady(ctx context.Context, c *step.Call) (contract.StepOu
 			return out, err
 		}
 		if elapsed >= timeout {
-			return contract.StepOut{}, bootTimeout(ctx, filepath.Join(c.Dir, consoleFile), timeout)
+			return contract.StepOut{}, bootTimeout(ctx, filepath.Join(c.Dir, consoleFile), timeout, out.Found)
 		}
 		select {
 		case <-ticker.C:
@@ -75,7 +75,11 @@ func (r *Runtime) look(ctx context.Context, c *step.Call, ready readyFunc) (out 
 		return out, false, contract.Retryable(v1.ReasonExited, "look at its console: berth logs "+c.In.Ref.Workload,
 			"the guest ended before it was ready: %s%s", exit.Message, quotedLastLine(ctx, filepath.Join(c.Dir, consoleFile)))
 	}
-	if d.Power != PowerRunning || !ready(ctx) {
+	if d.Power == PowerPaused {
+		out.Found = "it is paused: " + d.Why
+		return out, false, nil
+	}
+	if !ready(ctx) {
 		return out, false, nil
 	}
 	out.Addresses = r.addresses(ctx, d.Name)
@@ -116,9 +120,12 @@ func (r *Runtime) readiness(want *v1.Readiness, c *step.Call, b boot) readyFunc 
 	}
 }
 
-func bootTimeout(ctx context.Context, console string, timeout time.Duration) error {
+func bootTimeout(ctx context.Context, console string, timeout time.Duration, found string) error {
+	if found != "" {
+		found = "; " + found
+	}
 	return contract.Retryable(v1.ReasonBootTimeout, "look at its console, or allow more time with bootTimeout",
-		"the guest was not ready within %s%s", timeout, quotedLastLine(ctx, console))
+		"the guest was not ready within %s%s%s", timeout, found, quotedLastLine(ctx, console))
 }
 
 // quotedLastLine ends a message with what the console says last, if it says anything.

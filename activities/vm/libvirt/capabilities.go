@@ -37,7 +37,7 @@ func (d *Driver) Capabilities(ctx context.Context) (vm.Capabilities, error) {
 			return found, err
 		}
 		// Only some hypervisors can say this; one that cannot has no choice of firmware.
-		if text, err = l.ConnectGetDomainCapabilities(nil, nil, nil, nil, 0); err == nil {
+		if text, err = l.ConnectGetDomainCapabilities(nil, nil, golibvirt.OptString{vm.Machine}, nil, 0); err == nil {
 			found.Firmwares = firmwares(text)
 		}
 		return found, nil

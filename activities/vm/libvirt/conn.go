@@ -95,6 +95,7 @@ func (c *conn) closeIfIdle() {
 // given is a dialer for a connection that exists.
 type given struct{ raw net.Conn }
 
+// Dial returns the connection.
 func (g given) Dial() (net.Conn, error) { return g.raw, nil }
 
 // watchedConn says when reading from it has failed, which is when the library's reader ends.

@@ -52,10 +52,10 @@ func (d *Driver) Start(ctx context.Context, name string) error {
 		case golibvirt.DomainState(state) == golibvirt.DomainPaused:
 			return l.DomainResume(dom)
 		}
-		if err := l.DomainCreate(dom); err != nil && !(invalidState(err) && isActive(l, dom)) {
-			return err
+		if err = l.DomainCreate(dom); invalidState(err) && isActive(l, dom) {
+			return nil
 		}
-		return nil
+		return err
 	})
 }
 
@@ -63,10 +63,11 @@ func (d *Driver) Start(ctx context.Context, name string) error {
 func (d *Driver) Destroy(ctx context.Context, name string) error {
 	op := operation{doing: "destroy the domain " + name, object: aboutDomain(name), limit: powerLimit, changes: true}
 	return d.onDomain(ctx, op, name, func(l *golibvirt.Libvirt, dom golibvirt.Domain) error {
-		if err := l.DomainDestroy(dom); err != nil && !(invalidState(err) && !isActive(l, dom)) {
-			return err
+		err := l.DomainDestroy(dom)
+		if invalidState(err) && !isActive(l, dom) {
+			return nil
 		}
-		return nil
+		return err
 	})
 }
 

@@ -25,7 +25,7 @@ func power(state golibvirt.DomainState, reason int32) (p vm.Power, why string, e
 }
 
 func shutoffEnding(reason golibvirt.DomainShutoffReason) vm.Ending {
-	switch reason { //nolint:exhaustive // the others say nothing about how the guest ended
+	switch reason { // the others say nothing about how the guest ended
 	case golibvirt.DomainShutoffShutdown:
 		return vm.EndingShutdown
 	case golibvirt.DomainShutoffDestroyed:
@@ -40,7 +40,7 @@ func shutoffEnding(reason golibvirt.DomainShutoffReason) vm.Ending {
 }
 
 func pauseReason(reason golibvirt.DomainPausedReason) string {
-	switch reason { //nolint:exhaustive // the others are moments of operations that Berth does not do
+	switch reason { // the others are moments of operations that Berth does not do
 	case golibvirt.DomainPausedUser:
 		return "by someone on the host"
 	case golibvirt.DomainPausedIoerror:
