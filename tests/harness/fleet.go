@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,6 +66,15 @@ func NewFleet(t testing.TB, options ...Option) *Fleet {
 	t.Cleanup(func() { ClearHost(t, f.ID) })
 	f.Temporal = StartTemporal(t)
 	return f
+}
+
+// In is the same fleet for a subtest: its failures end that one, and what it waits for ends with it. Servers and agents
+// that it starts end with it as well.
+func (f *Fleet) In(t testing.TB) *Fleet {
+	own := *f
+	own.t = t
+	own.Servers, own.Agents = slices.Clone(f.Servers), slices.Clone(f.Agents)
+	return &own
 }
 
 // StartServer starts `berth server` on a free port, and waits until it is ready. Args are added to its arguments.

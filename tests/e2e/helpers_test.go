@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
+)
+
+const (
+	// soon bounds what takes a second on an idle machine, long what takes many. They are generous: a loaded machine is no
+	// failure.
+	soon = 45 * time.Second
+	long = 2 * time.Minute
+)
+
+// poll is how often conditions are looked at.
+const poll = 100 * time.Millisecond
+
+// hostName is the host of fleets with one agent.
+const hostName = "h1"
+
+// pace makes tests quick: the same durations as in production, scaled down.
+var pace = []string{"--beat", "500ms", "--lease", "5s", "--backoff-min", "200ms", "--activity-heartbeat", "6s"}
+
+// fleet starts a server and an agent, and waits until the host is online.
+func fleet(t *testing.T, agentArgs ...string) *harness.Fleet {
+	t.Helper()
+	f := harness.NewFleet(t)
+	f.StartServer(pace...)
+	f.StartAgent(hostName, append(pace, agentArgs...)...)
+	f.AwaitHost(hostName, soon, v1.HostOnline)
+	return f
+}
+
+// subtests run beside each other on one fleet.
+type subtest struct {
+	name string
+	run  func(*testing.T, *harness.Fleet)
+}
+
+func runAll(t *testing.T, f *harness.Fleet, tests []subtest) {
+	t.Helper()
+	for _, s := range tests {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.run(t, f.In(t))
+		})
+	}
+}
+
+// container is a workload of the test image whose spec goes on with these YAML lines.
+func container(t *testing.T, f *harness.Fleet, name string, lines ...string) *v1.Workload {
+	t.Helper()
+	text := "apiVersion: berth/v1\nkind: Container\nmetadata: {name: " + name + "}\nspec:\n  image: " +
+		harness.ContainerImage(t) + "\n  pull: never\n"
+	for _, l := range lines {
+		text += "  " + l + "\n"
+	}
+	return f.Parse(text)
+}
+
+// idle is a script's end that ends at once when the container is stopped.
+const idle = "trap 'exit 0' TERM; sleep 1000 & wait"
+
+// shell is the line of a spec that runs a script.
+func shell(script string) string {
+	return fmt.Sprintf("command: [/bin/sh, -c, %q]", script)
+}
+
+// containerName is what Docker calls a workload's container.
+func containerName(f *harness.Fleet, workload string) string {
+	return "berth." + f.ID + "." + hostName + "." + workload
+}
+
+// inspected is what tests look at in `docker inspect`.
+type inspected struct {
+	ID     string `json:"Id"`
+	Config struct {
+		Env    []string
+		Labels map[string]string
+	}
+	State struct {
+		Running   bool
+		StartedAt string
+	}
+	NetworkSettings struct {
+		Ports map[string][]struct{ HostPort string }
+	}
+}
+
+// inspect returns the container of a workload, which must exist.
+func inspect(t *testing.T, f *harness.Fleet, workload string) inspected {
+	t.Helper()
+	var all []inspected
+	require.NoError(t, json.Unmarshal([]byte(docker(t, "container", "inspect", containerName(f, workload))), &all))
+	require.Len(t, all, 1)
+	return all[0]
+}
+
+// docker runs the CLI of Docker, and returns what it printed.
+func docker(t *testing.T, args ...string) string {
+	t.Helper()
+	// Also for cleaning up, when the test's context has ended.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
+	require.NoErrorf(t, err, "docker %s:\n%s", strings.Join(args, " "), out)
+	return string(out)
+}
+
+// only returns those names that belong to a workload.
+func only(t *testing.T, f *harness.Fleet, workload string, names []string) []string {
+	t.Helper()
+	var out []string
+	for _, n := range names {
+		if n == containerName(f, workload) || strings.HasPrefix(n, containerName(f, workload)+".") {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// containersOf returns the names of a workload's containers, running or not.
+func containersOf(t *testing.T, f *harness.Fleet, workload string) []string {
+	t.Helper()
+	return only(t, f, workload, harness.Containers(t, f.ID))
+}
+
+// remove removes a workload and waits until it is gone.
+func remove(t *testing.T, f *harness.Fleet, workload string) {
+	t.Helper()
+	f.Do(workload, v1.VerbRemove)
+	f.AwaitGone(workload, soon)
+}
+
+// settled is true once a status shows what an accepted request asked for, carried out.
+func settled(a v1.Accepted) func(v1.View) bool {
+	return func(v v1.View) bool { return v.Status.Seq >= a.Seq && v.Status.Settled }
+}
+
+// awaitSettled waits until what was asked for has been carried out.
+func awaitSettled(f *harness.Fleet, a v1.Accepted) v1.View {
+	return f.AwaitWorkload(a.Name, soon, "it is settled", settled(a))
+}

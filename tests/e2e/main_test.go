@@ -1,0 +1,21 @@
+package e2e
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// TestMain lets more tests run at a time than there are processors, unless the caller says otherwise: most of them wait
+// most of the time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if !said {
+		if err := flag.Set("test.parallel", "6"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
