@@ -6,4 +6,4 @@ package failpoint
 const Enabled = false
 
 // Hit does nothing in this build.
-func Hit(string) {}
+func Hit(_, _ string) {}

@@ -13,18 +13,23 @@ import (
 // Enabled says whether this build has failpoints.
 const Enabled = true
 
-// Hit marks the place as seen and, if it is armed, waits there or kills the process.
-func Hit(name string) {
+// Hit marks the place as seen and, if it is armed for this scope or for any, waits there or kills the process.
+func Hit(name, scope string) {
 	dir := os.Getenv("BERTH_FAILPOINTS_DIR")
 	if dir == "" {
 		return
 	}
 	seen := filepath.Join(dir, "seen")
 	_ = os.MkdirAll(seen, 0o755)
-	_ = os.WriteFile(filepath.Join(seen, name), nil, 0o600)
+	for _, place := range []string{name + "@" + scope, name} {
+		_ = os.WriteFile(filepath.Join(seen, place), nil, 0o600)
+		stop(filepath.Join(dir, place))
+	}
+}
 
-	hit := filepath.Join(dir, name+".hit")
-	if os.Rename(filepath.Join(dir, name+".arm"), hit) != nil {
+func stop(place string) {
+	hit := place + ".hit"
+	if os.Rename(place+".arm", hit) != nil {
 		return
 	}
 	if how, _ := os.ReadFile(hit); strings.TrimSpace(string(how)) == "kill" {

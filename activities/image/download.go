@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/activities/disk"
+	"github.com/berth-dev/berth/activities/failpoint"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -32,6 +33,8 @@ type download struct {
 }
 
 func (c *Cache) fetchHTTP(ctx context.Context, s source, report func(v1.Progress)) (Image, error) {
+	failpoint.Hit("image.fetch.before", s.name)
+	defer failpoint.Hit("image.fetch.after", s.name)
 	p, err := c.openPartial(s)
 	if err != nil {
 		return Image{}, err

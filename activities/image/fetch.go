@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/berth-dev/berth/activities/disk"
+	"github.com/berth-dev/berth/activities/failpoint"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -56,7 +57,7 @@ func (c *Cache) publish(s source, p *partial, e entry) (Image, error) {
 	image, ok := c.cached(e.SHA256, s.format)
 	if ok {
 		p.discard() // the same content came from elsewhere
-	} else if err := c.install(p, c.imagePath(e.SHA256, s.format)); err != nil {
+	} else if err := c.install(s, p, c.imagePath(e.SHA256, s.format)); err != nil {
 		return Image{}, disk.Classify("store "+s.name, err)
 	} else if image, ok = c.cached(e.SHA256, s.format); !ok {
 		return Image{}, contract.Retryable(v1.ReasonRuntimeError, "look at the host's disks", "%s vanished after it was stored", s.name)
@@ -64,7 +65,9 @@ func (c *Cache) publish(s source, p *partial, e entry) (Image, error) {
 	return image, c.remember(s, e)
 }
 
-func (c *Cache) install(p *partial, path string) error {
+func (c *Cache) install(s source, p *partial, path string) error {
+	failpoint.Hit("image.store.before", s.name)
+	defer failpoint.Hit("image.store.after", s.name)
 	if err := p.file.Chmod(0o444); err != nil {
 		return err
 	}

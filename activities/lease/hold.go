@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/berth-dev/berth/activities/failpoint"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -77,6 +78,8 @@ func (h *Holder) acknowledged(leaseNo int64, sent, lease time.Duration) {
 // HoldLease renews the lease until the agent stops, the lease is taken over, or the server no longer knows it. It renews by
 // the client's call, not by the activity's own heartbeat, because that one is batched and says nothing of what arrived.
 func (h *Holder) HoldLease(ctx context.Context, in contract.HoldLeaseIn) (contract.HoldLeaseOut, error) {
+	failpoint.Hit(contract.ActivityHoldLease+".begin", in.Host)
+	defer failpoint.Hit(contract.ActivityHoldLease+".end", in.Host)
 	defer h.end(in.LeaseNo)
 	token := activity.GetInfo(ctx).TaskToken
 	ticker := time.NewTicker(in.Beat)

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	"github.com/berth-dev/berth/activities/failpoint"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -31,6 +32,8 @@ type Activities struct {
 // first: a reserve is keyed by workload and fence, and gets the same answer twice. When nobody has room the error says what
 // each is short of.
 func (a *Activities) Place(ctx context.Context, in contract.PlaceIn) (contract.PlaceOut, error) {
+	failpoint.Hit(contract.ActivityPlace+".begin", in.Reserve.Workload)
+	defer failpoint.Hit(contract.ActivityPlace+".end", in.Reserve.Workload)
 	hosts, err := a.candidates(ctx, in)
 	if err != nil {
 		return contract.PlaceOut{}, contract.AsActivityError(err)
@@ -42,7 +45,9 @@ func (a *Activities) Place(ctx context.Context, in contract.PlaceIn) (contract.P
 	refusals := make([]refusal, 0, len(hosts))
 	for _, host := range hosts {
 		activity.RecordHeartbeat(ctx, host)
+		failpoint.Hit("Place.reserve.before", in.Reserve.Workload)
 		reply, err := a.reserve(ctx, host, in.Reserve)
+		failpoint.Hit("Place.reserve.after", in.Reserve.Workload)
 		if err != nil {
 			return contract.PlaceOut{}, contract.AsActivityError(err)
 		}
@@ -59,12 +64,16 @@ func (a *Activities) Place(ctx context.Context, in contract.PlaceIn) (contract.P
 
 // Bind keeps a grant on the host that gave it.
 func (a *Activities) Bind(ctx context.Context, in contract.BindRequest) error {
+	failpoint.Hit(contract.ActivityBind+".begin", in.Workload)
 	err := a.update(ctx, in.Host, contract.UpdateBind, in, nil)
+	failpoint.Hit(contract.ActivityBind+".end", in.Workload)
 	return contract.AsActivityError(err)
 }
 
 // GrantLease starts a host's lease, or tells the running one of its next number.
 func (a *Activities) GrantLease(ctx context.Context, in contract.LeaseInput) error {
+	failpoint.Hit(contract.ActivityGrantLease+".begin", in.Host)
+	defer failpoint.Hit(contract.ActivityGrantLease+".end", in.Host)
 	id := contract.LeaseID(in.Host)
 	_, err := a.Client.SignalWithStartWorkflow(ctx, id, contract.SignalLeaseRenew, in,
 		client.StartWorkflowOptions{ID: id, TaskQueue: contract.ControlPlaneQueue}, contract.WorkflowLease, in)

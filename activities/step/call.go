@@ -43,7 +43,7 @@ func (c *Call) Mutate(ctx context.Context, name string, mutation func(ctx contex
 	if !c.exclusive {
 		return contract.Permanent(v1.ReasonInternal, "report this", "%s mutates outside an exclusive step", name)
 	}
-	failpoint.Hit(name + ".before")
+	failpoint.Hit(name+".before", c.In.Ref.Workload)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *Call) Mutate(ctx context.Context, name string, mutation func(ctx contex
 	if err := mutation(ctx); err != nil {
 		return err
 	}
-	failpoint.Hit(name + ".after")
+	failpoint.Hit(name+".after", c.In.Ref.Workload)
 	return nil
 }
 

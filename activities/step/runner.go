@@ -87,9 +87,9 @@ func (r *Runner) Activity(rt Runtime, step contract.Step) func(context.Context, 
 	name := contract.ActivityName(rt.Kind(), step)
 	work := rt.Steps()[step]
 	return func(ctx context.Context, in contract.StepIn) (contract.StepOut, error) {
-		failpoint.Hit(name + ".begin")
+		failpoint.Hit(name+".begin", in.Ref.Workload)
 		out, err := r.await(ctx, r.join(in, step, work))
-		failpoint.Hit(name + ".end")
+		failpoint.Hit(name+".end", in.Ref.Workload)
 		if err != nil {
 			r.log.Warn("step failed", attrs(ctx, in, name, "error", err)...)
 			return out, contract.AsActivityError(err)
