@@ -49,7 +49,9 @@ func New(o Options) (*Client, error) {
 	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
 		return nil, fmt.Errorf("the address %q is not of the form http://host:port", o.Address)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+	}
 	if o.CAFile != "" {
 		pool, err := x509.SystemCertPool()
 		if err != nil {

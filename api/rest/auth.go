@@ -11,7 +11,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

@@ -19,7 +19,6 @@ import (
 	"github.com/berth-dev/berth"
 	"github.com/berth-dev/berth/api/client"
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

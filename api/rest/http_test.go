@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -119,7 +118,12 @@ func TestBurstIsTurnedAway(t *testing.T) {
 	h := NewHandler(cfg.withDefaults(), Dependencies{Backend: f, Logger: discard()})
 	codes := make(chan int, 3)
 	for range 3 {
-		go func() { codes <- ask(t, h, "PUT", web, minimal).Code }()
+		r := httptest.NewRequestWithContext(t.Context(), "PUT", "http://127.0.0.1"+web, strings.NewReader(minimal))
+		go func() {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			codes <- w.Code
+		}()
 	}
 	require.Equal(t, http.StatusTooManyRequests, <-codes, "one is worked on, one waits, one is turned away")
 	require.Equal(t, http.StatusOK, ask(t, h, "GET", web, "").Code, "reading goes on")

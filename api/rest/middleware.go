@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

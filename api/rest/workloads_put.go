@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/fx"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workers/agent"
 	"github.com/berth-dev/berth/workers/config"
 	"github.com/berth-dev/berth/workers/temporal"

@@ -12,7 +12,6 @@ import (
 
 	"github.com/berth-dev/berth/api/client"
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workers/config"
 	"github.com/berth-dev/berth/workers/devserver"
 )

@@ -1,6 +1,7 @@
 package devserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -38,7 +39,9 @@ func startProcess(command, env []string, logPath string) (*process, error) {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
 	defer log.Close() // the child has its own copy
-	p := &process{cmd: exec.Command(command[0], command[1:]...), started: time.Now(), exited: make(chan struct{})}
+	// No context ends it: whoever started it calls stop, which asks first.
+	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
+	p := &process{cmd: cmd, started: time.Now(), exited: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = env, log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := p.cmd.Start(); err != nil {

@@ -138,7 +138,7 @@ func (s *Server) prepare(ctx context.Context) error {
 
 // CheckPort fails if somebody listens on the port already; the error names the port and what wanted it.
 func CheckPort(ip string, port int, what string) error {
-	l, err := net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(port)))
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(ip, strconv.Itoa(port)))
 	if err != nil {
 		return fmt.Errorf("port %d, wanted for %s, cannot be used: %w", port, what, err)
 	}

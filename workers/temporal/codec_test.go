@@ -1,7 +1,6 @@
 package temporal
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,7 +115,7 @@ func TestFailuresAreEncrypted(t *testing.T) {
 	require.NotContains(t, string(raw), "hunter2")
 
 	var app *temporal.ApplicationError
-	require.True(t, errors.As(failures.FailureToError(wire), &app))
+	require.ErrorAs(t, failures.FailureToError(wire), &app)
 	require.Equal(t, "password hunter2 was refused", app.Message())
 	require.Equal(t, "PolicyDenied", app.Type())
 	var detail string

@@ -7,9 +7,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 
-	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/api/rest"
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

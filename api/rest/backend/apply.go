@@ -8,9 +8,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/api/rest"
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

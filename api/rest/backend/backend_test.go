@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/berth-dev/berth"
-	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/api/rest"
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workers/control"
 	"github.com/berth-dev/berth/workers/devserver"
 	"github.com/berth-dev/berth/workers/temporal"
@@ -186,7 +185,7 @@ func change(ctx context.Context, t *testing.T, b *Backend) {
 
 func requireListed(t *testing.T, b *Backend, q rest.WorkloadQuery, names ...string) {
 	t.Helper()
-	q.Page.Size = 10
+	q.Size = 10
 	var got []string
 	require.Eventually(t, func() bool {
 		list, err := b.Workloads(t.Context(), q)

@@ -10,7 +10,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

@@ -7,9 +7,8 @@ import (
 
 	workflowpb "go.temporal.io/api/workflow/v1"
 
-	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/api/rest"
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

@@ -12,9 +12,8 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/api/rest"
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

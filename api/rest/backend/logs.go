@@ -7,7 +7,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

@@ -6,7 +6,6 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workflows/contract"
 )
 

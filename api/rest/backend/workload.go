@@ -8,7 +8,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -56,7 +55,11 @@ func (b *Backend) full(ctx context.Context, name string) (contract.WorkloadFull,
 
 // describe returns an execution, open or closed.
 func (b *Backend) describe(ctx context.Context, id string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	return b.Client.DescribeWorkflowExecution(ctx, id, "")
+	description, err := b.Client.DescribeWorkflow(ctx, id, "")
+	if err != nil {
+		return nil, err
+	}
+	return description.RawResponse, nil
 }
 
 // open returns an open execution; a closed one is as good as none.
