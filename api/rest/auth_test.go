@@ -89,7 +89,7 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 	ask(t, h, "PUT", web, body, "Authorization", "Bearer hunter2")
 	ask(t, h, "PUT", web, strings.Replace(minimal, "busybox", "busybox\",\"env\":{\"P\":\"hunter2\"},\"user\":\"", 1), "Authorization", "Bearer "+tokens[ScopeWrite])
 	require.Contains(t, log.String(), `"token":"the-write"`)
-	require.Contains(t, log.String(), `"name":"web"`)
+	require.Contains(t, log.String(), `"workload":"web"`)
 	require.NotContains(t, log.String(), "hunter2")
 	require.NotContains(t, log.String(), tokens[ScopeWrite])
 }

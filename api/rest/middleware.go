@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -50,7 +51,11 @@ func accessLog(logger *slog.Logger) gin.HandlerFunc {
 			"request", c.GetString(keyRequestID), "remote", c.Request.RemoteAddr,
 		}
 		if name := c.Param("name"); v1.ValidateName(name) == nil {
-			attrs = append(attrs, "name", name)
+			what := "workload"
+			if strings.HasPrefix(c.FullPath(), "/v1/hosts/") {
+				what = "host"
+			}
+			attrs = append(attrs, what, name)
 		}
 		if token := c.GetString(keyToken); token != "" {
 			attrs = append(attrs, "token", token)
