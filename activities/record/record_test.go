@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/activities/record"
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
