@@ -85,6 +85,10 @@ e2e: runtimes tools-run build build-faults ## Run the end-to-end tests: real Tem
 replay: ## Replay the recorded histories against the workflows of today
 	@$(GOTEST) $(ARGS) ./tests/replay/...
 
+.PHONY: histories
+histories: runtimes tools-run build ## Record histories for the replay tests (see tests/replay)
+	@go test -tags record -count=1 -timeout 10m -run TestRecord ./tests/replay
+
 .PHONY: faults
 faults: runtimes tools-run build build-faults ## Run the whole matrix of failpoints and faults with real durations (long)
 	@BERTH_FAULTS=full $(GOTEST) -timeout 6h $(ARGS) ./tests/faults/...
@@ -102,7 +106,7 @@ check: bin/gofumpt bin/workflowcheck ## Quick checks: format, vet, determinism o
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | grep -v '\.gen\.go$$' | xargs bin/gofumpt -l); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt):"; echo "$$unformatted"; exit 1; fi
 	@go vet ./...
-	@go vet -tags failpoints,bench,load ./...
+	@go vet -tags failpoints,bench,load,record ./...
 	@bin/workflowcheck -config tools/workflowcheck.yaml ./workflows/...
 	@git ls-files -co --exclude-standard '*.sh' .ci/run | xargs -n 1 bash -n
 
