@@ -1,0 +1,261 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/berth-dev/berth/activities/record"
+	"github.com/berth-dev/berth/activities/step"
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// machine is a runtime in memory: what the supervisor does with what it sees is tested here, real runtimes in their own
+// packages.
+type machine struct {
+	step.Runtime
+	mu       sync.Mutex
+	state    contract.RunState
+	exit     *contract.Exit
+	err      error
+	restarts int
+	changed  func(string)
+}
+
+func (m *machine) Kind() v1.Kind { return v1.KindContainer }
+
+func (m *machine) Observe(context.Context, record.Record) (contract.Observation, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return contract.Observation{State: m.state, Exit: m.exit}, m.err
+}
+
+func (m *machine) Restart(context.Context, *step.Call) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.restarts++
+	m.state, m.exit = contract.RunRunning, nil
+	return nil
+}
+
+func (m *machine) Watch(ctx context.Context, changed func(string)) error {
+	m.mu.Lock()
+	m.changed = changed
+	m.mu.Unlock()
+	changed("")
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (m *machine) set(state contract.RunState, exit *contract.Exit) {
+	m.mu.Lock()
+	m.state, m.exit = state, exit
+	changed := m.changed
+	m.mu.Unlock()
+	if changed != nil {
+		changed("web")
+	}
+}
+
+func (m *machine) restarted() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.restarts
+}
+
+type member int64
+
+func (m member) LeaseNo() int64 { return int64(m) }
+
+type watched struct {
+	*machine
+	t     *testing.T
+	store *record.Store
+	sup   *Supervisor
+	mu    sync.Mutex
+	told  []contract.Observation
+	fail  error
+}
+
+func watch(t *testing.T, admitted bool, change func(*record.Record)) *watched {
+	t.Helper()
+	store, err := record.Open(t.TempDir(), "f", "h1")
+	require.NoError(t, err)
+	rec, err := store.Get("web")
+	require.NoError(t, err)
+	rec = rec.Begin(contract.StepIn{
+		Ref:  contract.Ref{Workload: "web", Kind: v1.KindContainer, Generation: 1, Fence: 7},
+		Spec: v1.Workload{APIVersion: v1.APIVersion, Kind: v1.KindContainer, Container: &v1.ContainerSpec{Image: "i"}},
+	}, contract.StepStart).Finish(contract.StepStart, contract.StepOut{}, time.Now())
+	if change != nil {
+		change(&rec)
+	}
+	require.NoError(t, store.Put(rec))
+	w := &watched{machine: &machine{state: contract.RunRunning}, t: t, store: store}
+	log := slog.New(slog.DiscardHandler)
+	w.sup = New(Config{
+		Host: "h1", Store: store, Runner: step.NewRunner(store, log), Runtimes: []step.Runtime{w.machine}, Member: member(1),
+		Admitted: func() bool { return admitted }, Send: w.take, Log: log,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { w.sup.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return w
+}
+
+func (w *watched) take(_ context.Context, _ string, o contract.Observation) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fail != nil {
+		return w.fail
+	}
+	w.told = append(w.told, o)
+	return nil
+}
+
+func (w *watched) hears(what string, is func(contract.Observation) bool) contract.Observation {
+	w.t.Helper()
+	var found contract.Observation
+	require.Eventually(w.t, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, o := range w.told {
+			if is(o) {
+				found = o
+				return true
+			}
+		}
+		return false
+	}, time.Minute, time.Millisecond, what)
+	return found
+}
+
+func state(s contract.RunState) func(contract.Observation) bool {
+	return func(o contract.Observation) bool { return o.State == s }
+}
+
+func exited(code int) *contract.Exit {
+	return &contract.Exit{Code: code, Outcome: v1.ReasonExited, At: time.Now()}
+}
+
+func TestWhatRunsIsTold(t *testing.T) {
+	w := watch(t, true, nil)
+	o := w.hears("running", state(contract.RunRunning))
+	require.EqualValues(t, 7, o.Fence)
+	require.EqualValues(t, 1, o.LeaseNo)
+	require.Equal(t, "h1", o.Host)
+}
+
+func TestAServiceThatEndsIsToldAndStartedAgain(t *testing.T) {
+	w := watch(t, true, nil)
+	w.hears("running", state(contract.RunRunning))
+	w.set(contract.RunExited, exited(1))
+	w.hears("the exit", state(contract.RunExited))
+	o := w.hears("running again", func(o contract.Observation) bool { return o.State == contract.RunRunning && o.Restarts == 1 })
+	require.Equal(t, 1, w.restarted())
+	require.Greater(t, o.Seq, int64(1))
+}
+
+func TestNothingIsStartedBeforeTheHostIsAdmitted(t *testing.T) {
+	w := watch(t, false, nil)
+	w.set(contract.RunExited, exited(1))
+	w.hears("the exit", state(contract.RunExited))
+	require.Zero(t, w.restarted())
+}
+
+func TestAPolicyWithoutRestartIsRespected(t *testing.T) {
+	w := watch(t, true, func(r *record.Record) {
+		r.Spec.Container.Restart = &v1.RestartPolicy{Policy: v1.RestartNo}
+	})
+	w.set(contract.RunExited, exited(1))
+	w.hears("the exit", state(contract.RunExited))
+	require.Zero(t, w.restarted())
+}
+
+func TestAJobsExitIsKeptAndRecalledWhenItsContainerIsGone(t *testing.T) {
+	w := watch(t, true, func(r *record.Record) { r.Attempt = 1 })
+	w.set(contract.RunExited, exited(3))
+	w.hears("the exit", state(contract.RunExited))
+	rec, err := w.store.Get("web")
+	require.NoError(t, err)
+	require.Equal(t, 3, rec.Exit.Code)
+	require.Zero(t, w.restarted(), "a job's next attempt is the control plane's to start")
+
+	w.mu.Lock()
+	w.told = nil
+	w.mu.Unlock()
+	w.set(contract.RunAbsent, nil)
+	w.sup.Admit() // a new lease is told everything again
+	o := w.hears("the same exit", state(contract.RunExited))
+	require.Equal(t, 3, o.Exit.Code)
+}
+
+func TestNothingIsSaidWhileAnActionIsOpen(t *testing.T) {
+	w := watch(t, true, func(r *record.Record) { r.Open = true })
+	w.sup.look(t.Context(), "web")
+	require.Empty(t, w.told)
+}
+
+func TestUnobservableChangesNothing(t *testing.T) {
+	w := watch(t, true, nil)
+	w.hears("running", state(contract.RunRunning))
+	w.machine.mu.Lock()
+	w.err = errors.New("no socket")
+	w.machine.mu.Unlock()
+	w.sup.look(t.Context(), "web")
+	require.Len(t, w.told, 1)
+	require.Zero(t, w.restarted())
+}
+
+func TestFold(t *testing.T) {
+	s := New(Config{Log: slog.New(slog.DiscardHandler)})
+	now := time.Now()
+	flap := func(i int) contract.Observation {
+		return contract.Observation{State: contract.RunRunning, Restarts: i}
+	}
+	for i := range foldBurst {
+		later, _ := s.fold("web", flap(i), now)
+		require.Zero(t, later, "the first changes go at once")
+		later, _ = s.fold("web", flap(i), now)
+		require.Negative(t, later, "the same is not said twice")
+	}
+	later, _ := s.fold("web", flap(99), now)
+	require.Positive(t, later, "a flood is folded")
+	later, _ = s.fold("web", contract.Observation{State: contract.RunExited, Exit: exited(1)}, now)
+	require.Zero(t, later, "an exit never is")
+	later, repeated := s.fold("web", flap(100), now.Add(2*foldWindow))
+	require.Zero(t, later)
+	require.Zero(t, repeated, "the exit had told of the folded one")
+}
+
+func TestRestartsBackOffAndForget(t *testing.T) {
+	s := New(Config{Log: slog.New(slog.DiscardHandler)})
+	r := record.Record{Workload: "web", Fence: 7}
+	now := time.Now()
+	plan := func() time.Duration {
+		d, ok := s.planRestart(r, now)
+		require.True(t, ok)
+		_, again := s.planRestart(r, now)
+		require.False(t, again, "one restart at a time")
+		s.restarts["web"].planned = false
+		return d
+	}
+	require.Equal(t, restartMin, plan())
+	require.Equal(t, 2*restartMin, plan())
+	for range 20 {
+		plan()
+	}
+	require.Equal(t, restartMax, plan())
+	s.restarts["web"].runningAt = now.Add(-restartForget - time.Second)
+	require.Equal(t, restartMin, plan(), "it ran for a while")
+	plan()
+	r.Fence++
+	require.Equal(t, restartMin, plan(), "a new deploy counts anew")
+}
