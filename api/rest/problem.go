@@ -77,6 +77,7 @@ func problemOf(err error) v1.Problem {
 	}
 	return v1.Problem{
 		Title: titleOf(own.Reason), Status: status, Reason: own.Reason, Detail: own.Message, Advice: own.Advice,
+		Errors: own.Fields,
 	}
 }
 

@@ -21,6 +21,8 @@ type Error struct {
 	Permanent bool
 	// Step is what was tried, for example "Prepare".
 	Step string
+	// Fields names the fields of a spec that were refused.
+	Fields v1.FieldErrors
 	// Seen is the fence that the host had seen, with ReasonStaleFence.
 	Seen int64
 	// After asks for the next attempt no sooner than this, if it is not zero.
@@ -77,10 +79,11 @@ func ReasonOf(err error) v1.Reason {
 // wireDetails is what an application error carries beside its type (the reason) and message. With a codec it is
 // encrypted like every payload.
 type wireDetails struct {
-	Advice    string `json:"advice,omitempty"`
-	Permanent bool   `json:"permanent,omitempty"`
-	Step      string `json:"step,omitempty"`
-	Seen      int64  `json:"seen,omitempty"`
+	Advice    string         `json:"advice,omitempty"`
+	Permanent bool           `json:"permanent,omitempty"`
+	Step      string         `json:"step,omitempty"`
+	Seen      int64          `json:"seen,omitempty"`
+	Fields    v1.FieldErrors `json:"fields,omitempty"`
 }
 
 // AsActivityError turns an error into what an activity returns to Temporal. Errors of other types pass through.
@@ -96,7 +99,7 @@ func AsActivityError(err error) error {
 	return temporal.NewApplicationErrorWithOptions(message, string(e.Reason), temporal.ApplicationErrorOptions{
 		NonRetryable:   e.Permanent,
 		NextRetryDelay: e.After,
-		Details:        []any{wireDetails{Advice: e.Advice, Permanent: e.Permanent, Step: e.Step, Seen: e.Seen}},
+		Details:        []any{wireDetails{Advice: e.Advice, Permanent: e.Permanent, Step: e.Step, Seen: e.Seen, Fields: e.Fields}},
 	})
 }
 
@@ -118,7 +121,7 @@ func FromActivityError(err error) *Error {
 		e := &Error{Reason: v1.Reason(app.Type()), Message: app.Message()}
 		var d wireDetails
 		if app.HasDetails() && app.Details(&d) == nil {
-			e.Advice, e.Permanent, e.Step, e.Seen = d.Advice, d.Permanent, d.Step, d.Seen
+			e.Advice, e.Permanent, e.Step, e.Seen, e.Fields = d.Advice, d.Permanent, d.Step, d.Seen, d.Fields
 		} else {
 			e.Reason = v1.ReasonInternal
 			e.Advice = "look at the action in the Temporal Web UI"

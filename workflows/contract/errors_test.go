@@ -20,10 +20,11 @@ func wire(err error) error {
 
 func TestErrorsSurviveTheWire(t *testing.T) {
 	for name, e := range map[string]*contract.Error{
-		"permanent": contract.Permanent(v1.ReasonDigestMismatch, "check it", "digest of %s", "x"),
-		"retryable": contract.Retryable(v1.ReasonFetchStalled, "", "no bytes for a minute"),
-		"stale":     contract.StaleFence(3, 5),
-		"with step": {Reason: v1.ReasonUnhealthy, Message: "m", Step: "AwaitReady"},
+		"permanent":   contract.Permanent(v1.ReasonDigestMismatch, "check it", "digest of %s", "x"),
+		"retryable":   contract.Retryable(v1.ReasonFetchStalled, "", "no bytes for a minute"),
+		"stale":       contract.StaleFence(3, 5),
+		"with fields": {Reason: v1.ReasonImmutable, Message: "m", Fields: v1.FieldErrors{{Path: "spec.disks[0]", Message: "x"}}},
+		"with step":   {Reason: v1.ReasonUnhealthy, Message: "m", Step: "AwaitReady"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := contract.FromActivityError(wire(contract.AsActivityError(e)))

@@ -142,10 +142,11 @@ func (s *State) checkOpen(ifGeneration *int64) error {
 	return nil
 }
 
+// invalid says which fields were refused, and why.
 func invalid(reason v1.Reason, err error) error {
-	var own *contract.Error
-	if errors.As(err, &own) {
-		return own
+	e := contract.Permanent(reason, "correct the fields that are named", "%v", err)
+	if !errors.As(err, &e.Fields) {
+		e.Advice = ""
 	}
-	return contract.Permanent(reason, "mend the fields that are named", "%v", err)
+	return e
 }
