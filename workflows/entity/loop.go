@@ -19,6 +19,7 @@ type Loop struct {
 	limit   int
 	changed bool
 	signals []signal
+	sending int
 }
 
 type signal struct {
@@ -40,6 +41,27 @@ func New(ctx workflow.Context, limit int) *Loop {
 
 // Wake makes the loop look at its state again.
 func (l *Loop) Wake() { l.changed = true }
+
+// Send signals another workflow of Berth's. One that is gone needs no telling.
+//
+// The server forgets a signal that has not been delivered when the run that sent it closes or continues as new: that waits
+// until all are; see Sent.
+func (l *Loop) Send(workflowID, signal string, arg any) {
+	delivered := workflow.SignalExternalWorkflow(l.Ctx, workflowID, "", signal, arg)
+	l.sending++
+	workflow.Go(l.Ctx, func(ctx workflow.Context) {
+		if err := delivered.Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Info("signal not delivered", "to", workflowID, "signal", signal, "error", err)
+		}
+		l.sending--
+		l.Wake()
+	})
+}
+
+// Sent waits until everything that was sent has been delivered.
+func (l *Loop) Sent() error {
+	return workflow.Await(l.Ctx, func() bool { return l.sending == 0 })
+}
 
 // Update registers an update. The state may have changed when the handler returns, so the loop looks again.
 func Update[In, Out any](l *Loop, name string, handle func(workflow.Context, In) (Out, error)) error {
@@ -83,14 +105,14 @@ func (l *Loop) Wait(deadline time.Time) error {
 	return nil
 }
 
-// ShouldContinueAsNew reports whether the history is long enough and nothing is half done: every update has been answered
-// and every signal handled.
+// ShouldContinueAsNew reports whether the history is long enough and nothing is half done: every update has been answered,
+// every signal handled, and every sent one delivered.
 func (l *Loop) ShouldContinueAsNew() bool {
 	info := workflow.GetInfo(l.Ctx)
 	if info.GetCurrentHistoryLength() < l.limit && !info.GetContinueAsNewSuggested() {
 		return false
 	}
-	return workflow.AllHandlersFinished(l.Ctx) && !l.signalPending() && !l.changed
+	return workflow.AllHandlersFinished(l.Ctx) && !l.signalPending() && !l.changed && l.sending == 0
 }
 
 func (l *Loop) signalPending() bool {

@@ -31,7 +31,7 @@ func Host(ctx workflow.Context, in Input) error {
 	for {
 		now := workflow.Now(loop.Ctx)
 		s.Ledger.Expire(now)
-		tellOthers(loop.Ctx, s)
+		tellOthers(loop, s)
 		if err := publish(loop.Ctx, s, &shown); err != nil {
 			return err
 		}
@@ -79,11 +79,11 @@ func handle(loop *entity.Loop, s *State) error {
 	return workflow.SetQueryHandler(loop.Ctx, contract.QueryHostFull, func() (State, error) { return *s, nil })
 }
 
-// tellOthers sends what the messages of this task left in the outbox. A workload that is gone needs no telling.
-func tellOthers(ctx workflow.Context, s *State) {
+// tellOthers sends what the messages of this task left in the outbox.
+func tellOthers(loop *entity.Loop, s *State) {
 	for _, n := range s.outbox {
 		arg := contract.HostStatus{Host: s.Name, LeaseNo: s.LeaseNo}
-		workflow.SignalExternalWorkflow(ctx, contract.WorkloadID(n.workload), "", n.signal, arg)
+		loop.Send(contract.WorkloadID(n.workload), n.signal, arg)
 	}
 	s.outbox = nil
 }

@@ -50,13 +50,13 @@ func (e *workloadEntity) place(ctx workflow.Context, d Doing) (contract.PlaceOut
 	return out, nil
 }
 
-// tell brings the host's ledger up to date. Signals are durable once sent, and ordered by fence, so nobody waits for them.
+// tell brings the host's ledger up to date. The signals are ordered by fence, so no action waits for them.
 func (e *workloadEntity) tell(l Ledger) {
 	switch {
 	case l.Settle != nil:
-		workflow.SignalExternalWorkflow(e.Ctx, contract.HostID(l.Host), "", contract.SignalSettle, *l.Settle)
+		e.Send(contract.HostID(l.Host), contract.SignalSettle, *l.Settle)
 	case l.Release != nil:
-		workflow.SignalExternalWorkflow(e.Ctx, contract.HostID(l.Host), "", contract.SignalRelease, *l.Release)
+		e.Send(contract.HostID(l.Host), contract.SignalRelease, *l.Release)
 	}
 }
 

@@ -73,7 +73,10 @@ func (e *workloadEntity) run() error {
 			e.acknowledge()
 			continue
 		case StepClose:
-			return e.publish()
+			if err := e.publish(); err != nil {
+				return err
+			}
+			return e.Sent()
 		case StepWait:
 		}
 		if err := e.publish(); err != nil {
