@@ -138,7 +138,7 @@ func (s *State) decideJob(now time.Time) Step {
 	step := s.act(now, v1.VerbDeploy, s.Verb)
 	step.Attempt = 1
 	if s.Job != nil {
-		step.Attempt = s.Job.Count + 1
+		step.Attempt = s.Job.Numbered + 1
 	}
 	if step.Kind == StepWait && !at.IsZero() && (step.Until.IsZero() || at.Before(step.Until)) {
 		step.Until = at

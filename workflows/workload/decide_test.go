@@ -419,3 +419,20 @@ func TestWhatIsWantedIsReached(t *testing.T) {
 		require.Equal(t, StepClose, f.next().Kind)
 	})
 }
+
+// A host tells attempts of a generation apart by their numbers: one that was used is "started, and gone" there.
+func TestAnotherSeriesOfAJobGoesOnNumbering(t *testing.T) {
+	f := job(t, 2, 0).running().exits(1).later(time.Minute)
+	f.Job.Unacknowledged = nil
+	require.Equal(t, 2, f.next().Attempt)
+	f.running().exits(1)
+	f.Job.Unacknowledged = nil
+	require.Equal(t, v1.PhaseFailed, f.Status(f.now).Phase)
+
+	f.ask(v1.VerbRestart)
+	require.Equal(t, 3, f.next().Attempt)
+	f.running().exits(1).later(time.Minute)
+	f.Job.Unacknowledged = nil
+	require.Equal(t, 4, f.next().Attempt, "the new series has two attempts as well")
+	require.Len(t, f.Job.Attempts, 3)
+}

@@ -29,7 +29,8 @@ func (s *State) startAttempt(d *Doing, out contract.StepOut, now time.Time) {
 	if s.Job.StartedAt.IsZero() {
 		s.Job.StartedAt = started
 	}
-	s.Job.Count = d.Attempt
+	s.Job.Numbered = d.Attempt
+	s.Job.Count++
 	s.Job.Attempts = append(s.Job.Attempts, v1.Attempt{Number: d.Attempt, Fence: d.Fence, Host: s.Placement.Host, StartedAt: started})
 	if n := len(s.Job.Attempts) - keepAttempts; n > 0 {
 		s.Job.Attempts = s.Job.Attempts[n:]

@@ -119,6 +119,9 @@ type Job struct {
 	// Attempts are the latest ones, oldest first; Count counts all of the current series.
 	Attempts []v1.Attempt `json:"attempts"`
 	Count    int          `json:"count"`
+	// Numbered is the number of the last attempt. A host tells attempts apart by it, so it is never given twice, also when
+	// a new series begins.
+	Numbered int `json:"numbered"`
 	// StartedAt is the first start of the series; the deadline counts from it.
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	// Unacknowledged is an ended attempt whose remains the host still keeps.

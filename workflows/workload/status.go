@@ -26,7 +26,7 @@ func (s *State) Status(now time.Time) v1.Status {
 		st.RunningGeneration, st.StartedAt, st.Addresses = s.Deployed.Generation, &at, clipList(s.Deployed.Addresses, 4)
 	}
 	if s.Job != nil {
-		st.Attempt = s.Job.Count
+		st.Attempt = s.Job.Numbered
 	}
 	if s.Doing != nil {
 		st.Action = &v1.ActionRef{
