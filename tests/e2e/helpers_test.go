@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -150,4 +151,9 @@ func settled(a v1.Accepted) func(v1.View) bool {
 // awaitSettled waits until what was asked for has been carried out.
 func awaitSettled(f *harness.Fleet, a v1.Accepted) v1.View {
 	return f.AwaitWorkload(a.Name, soon, "it is settled", settled(a))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
