@@ -103,7 +103,7 @@ func attrs(ctx context.Context, in contract.StepIn, name string, more ...any) []
 	info := activity.GetInfo(ctx)
 	return append([]any{
 		"step", name, "workload", in.Ref.Workload, "fence", in.Ref.Fence, "verb", in.Ref.Verb,
-		"action", info.WorkflowExecution.ID, "attempt", info.Attempt,
+		"action", info.WorkflowExecution.ID, "attempt", info.Attempt, "request", in.Ref.RequestID,
 	}, more...)
 }
 

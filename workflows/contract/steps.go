@@ -53,6 +53,8 @@ type Ref struct {
 	Verb v1.Verb `json:"verb"`
 	// Attempt is the number of a job's attempt, from 1; zero for a service.
 	Attempt int `json:"attempt,omitempty"`
+	// RequestID is that of the request which the action works for, so that logs on both sides can be joined.
+	RequestID string `json:"requestId,omitempty"`
 }
 
 // StepIn is the input of every step. Spec is set for the deploy's steps, and for Remove and Stop if it is known.

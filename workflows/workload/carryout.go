@@ -12,6 +12,7 @@ import (
 func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepOut, error) {
 	ref := contract.Ref{
 		Workload: e.s.Name, Kind: d.Spec.Kind, Generation: d.Generation, Fence: d.Fence, Verb: d.Verb, Attempt: d.Attempt,
+		RequestID: d.RequestID,
 	}
 	if d.Kind == v1.VerbDeploy {
 		placed, err := e.place(ctx, d)

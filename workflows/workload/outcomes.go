@@ -18,7 +18,7 @@ const stableAfter = time.Minute
 func (s *State) Begin(step Step, now time.Time) {
 	d := &Doing{
 		Kind: step.Action, Verb: step.Verb, Seq: s.WantedSeq, Fence: s.mint(now), Generation: s.Generation,
-		Spec: s.Workload, StartedAt: now,
+		Spec: s.Workload, RequestID: s.WantedBy, StartedAt: now,
 	}
 	if step.Action == v1.VerbDeploy {
 		d.Attempt = step.Attempt

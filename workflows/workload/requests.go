@@ -31,13 +31,13 @@ func (s *State) Apply(req contract.ApplyRequest, now time.Time) (contract.Accept
 		s.Name, s.CreatedAt = w.Metadata.Name, now
 	case digest == s.Digest:
 		if s.Wanted == WantStopped {
-			s.want(WantRunning, v1.VerbStart)
+			s.want(WantRunning, v1.VerbStart, req.RequestID)
 		}
 		return s.answer(req.RequestID, contract.ChangedUnchanged), nil
 	}
 	s.Workload, s.Digest = w, digest
 	s.Generation++
-	s.want(WantRunning, v1.VerbDeploy)
+	s.want(WantRunning, v1.VerbDeploy, req.RequestID)
 	return s.answer(req.RequestID, changed), nil
 }
 
@@ -76,23 +76,23 @@ func (s *State) Ask(verb v1.Verb, req contract.VerbRequest) (contract.Accepted, 
 	changed := contract.ChangedUpdated
 	switch verb {
 	case v1.VerbRemove:
-		s.want(WantRemoved, verb)
+		s.want(WantRemoved, verb, req.RequestID)
 	case v1.VerbStop:
 		if s.Wanted == WantStopped {
 			changed = contract.ChangedUnchanged
 		} else {
-			s.want(WantStopped, verb)
+			s.want(WantStopped, verb, req.RequestID)
 		}
 	case v1.VerbRestart:
-		s.want(WantRunning, verb)
+		s.want(WantRunning, verb, req.RequestID)
 	case v1.VerbStart:
 		if s.Wanted == WantRunning && s.Ended == nil && (s.Failure == nil || !s.Failure.Permanent) {
 			changed = contract.ChangedUnchanged
 		} else {
-			s.want(WantRunning, verb)
+			s.want(WantRunning, verb, req.RequestID)
 		}
 	case v1.VerbRetry:
-		if !s.retry() {
+		if !s.retry(req.RequestID) {
 			changed = contract.ChangedUnchanged
 		}
 	default:
@@ -103,14 +103,14 @@ func (s *State) Ask(verb v1.Verb, req contract.VerbRequest) (contract.Accepted, 
 
 // retry tries at once what waits for its next try, and starts what ended by itself anew. It reports whether there was
 // anything to retry.
-func (s *State) retry() bool {
+func (s *State) retry(requestID string) bool {
 	switch {
 	case s.Failure != nil:
 		s.Failure, s.Tries, s.NextTry = nil, 0, time.Time{}
 		s.Seq++
 		return true
 	case s.Ended != nil && s.Wanted == WantRunning:
-		s.want(WantRunning, v1.VerbRetry)
+		s.want(WantRunning, v1.VerbRetry, requestID)
 		return true
 	default:
 		return false
@@ -118,10 +118,10 @@ func (s *State) retry() bool {
 }
 
 // want records a change of what is wanted. It supersedes whatever is under way, and starts counting failures anew.
-func (s *State) want(wanted Wanted, verb v1.Verb) {
+func (s *State) want(wanted Wanted, verb v1.Verb, requestID string) {
 	s.Seq++
 	s.WantedSeq = s.Seq
-	s.Wanted, s.Verb = wanted, verb
+	s.Wanted, s.Verb, s.WantedBy = wanted, verb, requestID
 	s.Failure, s.Tries, s.NextTry, s.Repairs = nil, 0, time.Time{}, 0
 	if wanted == WantRunning {
 		s.Ended = nil

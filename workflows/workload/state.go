@@ -35,6 +35,8 @@ type State struct {
 	Wanted    Wanted  `json:"wanted"`
 	Verb      v1.Verb `json:"verb"`
 	WantedSeq int64   `json:"wantedSeq"`
+	// WantedBy is the id of that request, if it had one.
+	WantedBy string `json:"wantedBy,omitempty"`
 	// DoneSeq is the request that the last successful action satisfied.
 	DoneSeq int64 `json:"doneSeq"`
 	// Removed is true once nothing is left anywhere.
@@ -81,6 +83,7 @@ type Doing struct {
 	Generation int64          `json:"generation"`
 	Spec       v1.Workload    `json:"spec"`
 	Attempt    int            `json:"attempt,omitempty"`
+	RequestID  string         `json:"requestId,omitempty"`
 	StartedAt  time.Time      `json:"startedAt"`
 	Cancelled  bool           `json:"cancelled,omitempty"`
 	Needs      contract.Needs `json:"needs"`
