@@ -152,7 +152,7 @@ func (r *Runtime) describe(ctx context.Context, c *step.Call, spec *v1.Container
 		return out, nil
 	}
 	exit := r.exitOf(ctx, k, spec)
-	if isJob(spec) || !restarts(spec, exit.Code) {
+	if isJob(spec) || !contract.RestartsAfter(spec.Restart, *exit, 0) {
 		out.Exit = exit
 		return out, nil
 	}
@@ -163,21 +163,4 @@ func (r *Runtime) describe(ctx context.Context, c *step.Call, spec *v1.Container
 func wasLaunched(c *step.Call) bool {
 	l := c.Record.Launched
 	return l.Fence != 0 && l.Generation == c.In.Ref.Generation && l.Attempt == c.In.Ref.Attempt
-}
-
-// restarts reports whether the workload is started again after it ended by itself.
-func restarts(spec *v1.ContainerSpec, code int) bool {
-	if spec.Restart == nil {
-		return !isJob(spec)
-	}
-	switch spec.Restart.Policy {
-	case v1.RestartNo:
-		return false
-	case v1.RestartOnFailure:
-		return code != 0
-	case v1.RestartAlways, v1.RestartUnlessStopped:
-		return true
-	default:
-		return !isJob(spec)
-	}
 }
