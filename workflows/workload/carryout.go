@@ -68,7 +68,7 @@ func (e *workloadEntity) acknowledge() {
 		Workload: e.s.Name, Kind: e.s.Workload.Kind, Generation: e.s.Generation, Fence: a.Fence, Attempt: a.Number, Verb: v1.VerbDeploy,
 	}}
 	queue := contract.HostControlQueue(e.s.Placement.Host, e.s.Placement.Instance)
-	e.s.Job.Acknowledging = true
+	e.tell(e.s.Acknowledge())
 	workflow.Go(e.Ctx, func(ctx workflow.Context) {
 		ctx = workflow.WithActivityOptions(ctx, contract.HostActivity(queue, e.s.Timings))
 		err := workflow.ExecuteActivity(ctx, contract.ActivityName(in.Ref.Kind, contract.StepAcknowledge), in).Get(ctx, nil)

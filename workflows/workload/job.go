@@ -101,6 +101,12 @@ func (s *State) maxAttempts() int {
 	return 1
 }
 
+// Acknowledge begins to let the host drop the ended attempt. What has ended takes no CPU and memory any more.
+func (s *State) Acknowledge() Ledger {
+	s.Job.Acknowledging = true
+	return s.settle(s.Job.Unacknowledged.Fence, idle(contract.NeedsOf(s.Workload)))
+}
+
 // Acknowledged notes that the host dropped the ended attempt, or that it could not be asked.
 func (s *State) Acknowledged(err error, now time.Time) {
 	s.Job.Acknowledging = false
