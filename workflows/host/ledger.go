@@ -201,6 +201,15 @@ func (l *Ledger) short(workload string, n contract.Needs) (v1.Reason, string) {
 	return v1.ReasonNone, ""
 }
 
+// held is what each workload takes.
+func (l *Ledger) held() map[string]contract.Needs {
+	all := make(map[string]contract.Needs, len(l.Entries))
+	for _, name := range sortedKeys(l.Entries) {
+		all[name] = l.Entries[name].held()
+	}
+	return all
+}
+
 // held is what an entry takes: the maximum of what ran and what is asked for.
 func (e Entry) held() contract.Needs {
 	if e.Old == nil {

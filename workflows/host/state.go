@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -113,6 +114,7 @@ func (s *State) Capability(c contract.Capability, now time.Time) {
 
 // Reserve asks the ledger, if the host takes work of this kind at all. Who is refused is remembered, to be woken.
 func (s *State) Reserve(req contract.ReserveRequest, now time.Time) contract.ReserveReply {
+	s.Expire(now)
 	reply := s.reserve(req, now)
 	reply.Instance = s.Instance
 	if !reply.Granted && reply.Reason != v1.ReasonStaleFence && !slices.Contains(s.Waiting, req.Workload) && len(s.Waiting) < maxWaiting {
@@ -144,14 +146,27 @@ func (s *State) Bind(req contract.BindRequest, now time.Time) error {
 
 // Settle and Release pass to the ledger; either may make room.
 func (s *State) Settle(req contract.SettleRequest) {
-	s.Ledger.Settle(req)
-	s.wake()
+	s.wakeIfChanged(func() { s.Ledger.Settle(req) })
 }
 
 // Release gives a reservation back.
 func (s *State) Release(req contract.ReleaseRequest, now time.Time) {
-	s.Ledger.Release(req, now)
-	s.wake()
+	s.wakeIfChanged(func() { s.Ledger.Release(req, now) })
+}
+
+// Expire drops grants that lapsed, which may make room as well.
+func (s *State) Expire(now time.Time) {
+	s.wakeIfChanged(func() { s.Ledger.Expire(now) })
+}
+
+// wakeIfChanged wakes who waits for room only if what is held has changed: a workload that was refused settles on what it
+// held before, and must not wake itself by that.
+func (s *State) wakeIfChanged(change func()) {
+	before := s.Ledger.held()
+	change()
+	if !reflect.DeepEqual(before, s.Ledger.held()) {
+		s.wake()
+	}
 }
 
 func (s *State) runs(kind v1.Kind) (bool, string) {

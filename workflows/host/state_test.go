@@ -114,3 +114,30 @@ func TestAnAgentThatSaysGoodbyeLeaves(t *testing.T) {
 	require.Equal(t, v1.HostLeft, s.Phase)
 	require.Empty(t, s.outbox, "its workloads run on, and are not lost")
 }
+
+// One that is refused settles on what it held before. If that woke it, it would ask again and again without a pause.
+func TestASettleThatFreesNothingWakesNobody(t *testing.T) {
+	s := online(t)
+	held := contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Disk: 0}}
+	require.True(t, ask(s, "stopped", v1.KindContainer, 0).Granted)
+	require.True(t, ask(s, "big", v1.KindContainer, 1000).Granted)
+	again := contract.ReserveRequest{
+		Workload: "stopped", Fence: 2, Needs: contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Memory: 500}},
+	}
+	require.False(t, s.Reserve(again, now).Granted)
+	s.outbox = nil
+	s.Settle(contract.SettleRequest{Workload: "stopped", Fence: 2, Needs: held})
+	require.Empty(t, s.outbox)
+	require.Equal(t, []string{"stopped"}, s.Waiting)
+
+	s.Release(contract.ReleaseRequest{Workload: "big", Fence: 1}, now)
+	require.Equal(t, []notice{{workload: "stopped", signal: contract.SignalWake}}, s.outbox)
+}
+
+func TestALapsedGrantWakesWhoWaits(t *testing.T) {
+	s := online(t)
+	require.True(t, ask(s, "slow", v1.KindContainer, 1000).Granted)
+	require.False(t, ask(s, "next", v1.KindContainer, 1000).Granted)
+	s.Expire(now.Add(s.Timings.Grant))
+	require.Equal(t, []notice{{workload: "next", signal: contract.SignalWake}}, s.outbox[len(s.outbox)-1:])
+}

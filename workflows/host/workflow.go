@@ -30,7 +30,7 @@ func Host(ctx workflow.Context, in Input) error {
 	var shown v1.Host
 	for {
 		now := workflow.Now(loop.Ctx)
-		s.Ledger.Expire(now)
+		s.Expire(now)
 		tellOthers(loop, s)
 		if err := publish(loop.Ctx, s, &shown); err != nil {
 			return err

@@ -73,6 +73,8 @@ func (s *State) phase() (v1.Phase, v1.Reason, string) {
 		return v1.PhaseLost, v1.ReasonHostLost, fmt.Sprintf("host %s is offline; what ran there may still run", s.Placement.Host)
 	case s.Failure != nil && s.Deployed != nil:
 		return v1.PhaseDegraded, s.Failure.Reason, s.Failure.Message // the old generation runs on
+	case s.Failure != nil && s.Failure.Step == contract.ActivityPlace && !s.Failure.Permanent:
+		return v1.PhasePending, s.Failure.Reason, s.Failure.Message // it waits for room on its host
 	case s.Failure != nil && (s.Failure.Permanent || s.Placement != nil):
 		return v1.PhaseFailed, s.Failure.Reason, s.Failure.Message
 	case s.Deployed != nil:
