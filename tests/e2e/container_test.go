@@ -96,7 +96,7 @@ func verbsKeep(t *testing.T, f *harness.Fleet) {
 }
 
 func volumes(t *testing.T, f *harness.Fleet) {
-	lines := []string{"volumes: [{name: data, target: /data}]", shell("date +%s%N >>/data/starts; "+idle)}
+	lines := []string{"volumes: [{name: data, target: /data}]", shell("date +%s%N >>/data/starts; " + idle)}
 	f.Apply(container(t, f, "vol", append(lines, "env: {N: one}")...))
 	f.AwaitPhase("vol", soon, v1.PhaseRunning)
 	awaitSettled(f, f.Apply(container(t, f, "vol", append(lines, "env: {N: two}")...)))

@@ -1,0 +1,229 @@
+package e2e
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
+)
+
+func TestVMs(t *testing.T) {
+	own := harness.OpenDir(t, "own")
+	f := fleet(t, "--allow-path", own, "--stall-timeout", "3s", "--cpus", "64", "--memory", "64Gi")
+	runAll(t, f, []subtest{
+		{"from a URL to Running to gone", func(t *testing.T, f *harness.Fleet) { vmLife(t, f, own) }},
+		{"what is undefined behind its back is made again with its disk", vmMadeAgain},
+		{"deleted while it boots", func(t *testing.T, f *harness.Fleet) { vmDeletedInBoot(t, f, own) }},
+		{"deleted while its image is fetched", vmDeletedInFetch},
+		{"a boot that says nothing times out", vmBootTimeout},
+		{"a wrong checksum", vmWrongChecksum},
+		{"an image that is not there", vmImageNotFound},
+		{"a server that stalls", vmStalls},
+		{"a server that drops connections", vmDrops},
+		{"an image with a backing file", vmBackingFile},
+	})
+}
+
+// vm is a workload whose first disk is made from an image at a URL.
+func vm(f *harness.Fleet, name, url, checksum string, lines ...string) *v1.Workload {
+	text := "apiVersion: berth/v1\nkind: VM\nmetadata: {name: " + name + "}\nspec:\n  vcpus: 1\n  memory: 128Mi\n  disks:\n" +
+		"  - {name: root, image: {url: '" + url + "', checksum: '" + checksum + "'}}\n"
+	if checksum == "" {
+		text = strings.Replace(text, ", checksum: ''", "", 1)
+	}
+	for _, l := range lines {
+		text += "  " + l + "\n"
+	}
+	return f.Parse(text)
+}
+
+const ready = "readiness: {when: console, line: GUEST-READY}"
+
+func sha256Of(t *testing.T, path string) string {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, file)
+	require.NoError(t, err)
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// domainOf returns the domain's name if the workload has one.
+func domainsOf(t *testing.T, f *harness.Fleet, workload string) []string {
+	t.Helper()
+	return only(t, f, workload, harness.Domains(t, f.ID))
+}
+
+func running(t *testing.T, f *harness.Fleet, workload string) bool {
+	t.Helper()
+	return slices.Contains(harness.RunningDomains(t, f.ID), containerName(f, workload))
+}
+
+// console returns a workload's serial console as the API shows it.
+func console(t *testing.T, f *harness.Fleet, workload string) string {
+	t.Helper()
+	logs, err := f.Client().Logs(t.Context(), workload, 500)
+	require.NoError(t, err)
+	return strings.Join(logs.Lines, "\n")
+}
+
+// leftovers are the files that a workload's directory on the host still holds, beside its record.
+func leftovers(t *testing.T, f *harness.Fleet, workload string) []string {
+	t.Helper()
+	var left []string
+	dir := filepath.Join(f.Agents[0].DataDir, "workloads", workload)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() != "record.json" {
+			left = append(left, path)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	return left
+}
+
+// blankDisk makes a disk that a user brings.
+func blankDisk(t *testing.T, path string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "qemu-img", "create", "-q", "-f", "qcow2", path, "8M").CombinedOutput()
+	require.NoErrorf(t, err, "%s", out)
+}
+
+// guests is held by tests that boot one: emulated guests slow each other down out of proportion.
+var guests sync.Mutex
+
+// oneGuest makes a test wait until no other boots a guest.
+func oneGuest(t *testing.T) {
+	t.Helper()
+	guests.Lock()
+	t.Cleanup(guests.Unlock)
+}
+
+// ownImage is a guest's image that no other test has brought into the host's cache.
+func ownImage(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(harness.GuestImage(t))
+	require.NoError(t, err)
+	tail := make([]byte, 64<<10) // clusters that nothing refers to
+	_, err = rand.Read(tail)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "own.qcow2")
+	require.NoError(t, os.WriteFile(path, append(data, tail...), 0o600))
+	return path
+}
+
+func vmLife(t *testing.T, f *harness.Fleet, own string) {
+	oneGuest(t)
+	image := ownImage(t)
+	size := fileSize(t, image)
+	mine := filepath.Join(own, "mine.qcow2")
+	blankDisk(t, mine)
+	srv := harness.ServeFile(t, image)
+	srv.Set(harness.Trouble{BytesPerSecond: size / 30})
+
+	lines := []string{"- {name: mine, path: " + mine + ", format: qcow2}", ready}
+	f.Apply(vm(f, "life", srv.URL, sha256Of(t, image), lines...))
+	f.AwaitWorkload("life", soon, "the fetch shows its bytes", func(v v1.View) bool {
+		return slices.ContainsFunc(v.Progress, func(p v1.Progress) bool {
+			return p.Step == "vm.Prepare" && p.Done > 0 && p.Done < size && p.Total == size && strings.Contains(p.Detail, "fetching")
+		})
+	})
+	srv.Set(harness.Trouble{})
+	v := f.AwaitPhase("life", long, v1.PhaseRunning)
+	require.Equal(t, hostName, v.Status.Host)
+	log := console(t, f, "life")
+	require.Contains(t, log, "GUEST-READY")
+	require.Contains(t, log, "boots: 1")
+	require.True(t, running(t, f, "life"))
+
+	v = awaitSettled(f, f.Do("life", v1.VerbStop))
+	require.Equal(t, v1.PhaseStopped, v.Status.Phase)
+	require.False(t, running(t, f, "life"))
+	require.Contains(t, console(t, f, "life"), "POWEROFF", "it was asked by ACPI")
+
+	awaitSettled(f, f.Do("life", v1.VerbStart))
+	require.Contains(t, console(t, f, "life"), "boots: 2", "its disk was kept")
+
+	w := vm(f, "life", srv.URL, sha256Of(t, image), lines...)
+	w.VM.Memory = 160 << 20
+	v = awaitSettled(f, f.Apply(w))
+	require.Equal(t, v1.PhaseRunning, v.Status.Phase)
+	require.EqualValues(t, 2, v.Status.RunningGeneration)
+	require.Contains(t, console(t, f, "life"), "boots: 3", "its disk was kept")
+	require.Contains(t, harness.Virsh(t, "dominfo", containerName(f, "life")), "163840 KiB")
+	require.Len(t, domainsOf(t, f, "life"), 1)
+
+	remove(t, f, "life")
+	require.Empty(t, domainsOf(t, f, "life"))
+	require.Empty(t, leftovers(t, f, "life"))
+	require.FileExists(t, mine)
+}
+
+func fileSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	return info.Size()
+}
+
+func vmMadeAgain(t *testing.T, f *harness.Fleet) {
+	oneGuest(t)
+	image := harness.GuestImage(t)
+	f.Apply(vm(f, "vm-again", harness.ServeFile(t, image).URL, "", ready))
+	f.AwaitPhase("vm-again", long, v1.PhaseRunning)
+	name := containerName(f, "vm-again")
+
+	// Its end from outside is no user's wish.
+	harness.Virsh(t, "destroy", name)
+	require.Eventually(t, func() bool { return running(t, f, "vm-again") }, soon, poll)
+	require.Eventually(t, func() bool { return strings.Contains(console(t, f, "vm-again"), "boots: 2") }, soon, poll)
+
+	harness.Virsh(t, "destroy", name)
+	harness.Virsh(t, "undefine", name)
+	require.Eventually(t, func() bool {
+		return running(t, f, "vm-again") && strings.Contains(console(t, f, "vm-again"), "boots: 3")
+	}, long, poll)
+	f.AwaitPhase("vm-again", long, v1.PhaseRunning)
+	remove(t, f, "vm-again")
+	require.Empty(t, domainsOf(t, f, "vm-again"))
+}
+
+func vmDeletedInBoot(t *testing.T, f *harness.Fleet, own string) {
+	oneGuest(t)
+	mine := filepath.Join(own, "boot.qcow2")
+	blankDisk(t, mine)
+	f.Apply(vm(f, "booting", harness.ServeFile(t, harness.GuestImage(t)).URL, "",
+		"- {name: mine, path: "+mine+", format: qcow2}", "readiness: {when: console, line: NEVER-SAID}", "stopGracePeriod: 2s"))
+	f.AwaitWorkload("booting", long, "it boots", func(v v1.View) bool {
+		return slices.ContainsFunc(v.Progress, func(p v1.Progress) bool { return p.Step == "vm.AwaitReady" })
+	})
+	require.True(t, running(t, f, "booting"))
+	remove(t, f, "booting")
+	require.Empty(t, domainsOf(t, f, "booting"))
+	require.Empty(t, leftovers(t, f, "booting"))
+	require.FileExists(t, mine)
+}
+
+func vmBootTimeout(t *testing.T, f *harness.Fleet) {
+	oneGuest(t)
+	f.Apply(vm(f, "mute", harness.ServeFile(t, harness.GuestImage(t)).URL, "",
+		"readiness: {when: console, line: NEVER-SAID}", "bootTimeout: 5s", "stopGracePeriod: 2s"))
+	v := f.AwaitWorkload("mute", long, "its boot timed out", func(v v1.View) bool { return v.Status.Reason == v1.ReasonBootTimeout })
+	require.NotEmpty(t, v.Status.Message)
+	remove(t, f, "mute")
+	require.Empty(t, domainsOf(t, f, "mute"))
+}
