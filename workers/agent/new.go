@@ -72,7 +72,8 @@ func (a *Agent) connectRuntimes() error {
 	if err != nil {
 		return err
 	}
-	a.cleanup = append(a.cleanup, dockerDriver.Close)
+	libvirtDriver := libvirt.New(libvirt.Config{URI: a.cfg.LibvirtURI, Log: a.log})
+	a.cleanup = append(a.cleanup, always(cache.Close), dockerDriver.Close, always(libvirtDriver.Close))
 	a.runtimes = []step.Runtime{
 		container.New(container.Config{
 			Fleet: a.cfg.Fleet, Host: a.cfg.Host, AllowPaths: a.cfg.AllowPaths, AllowDevices: a.cfg.AllowDevices,
@@ -81,11 +82,16 @@ func (a *Agent) connectRuntimes() error {
 		vm.New(vm.Config{
 			Fleet: a.cfg.Fleet, Host: a.cfg.Host, DataDir: a.cfg.DataDir, AllowPaths: a.cfg.AllowPaths,
 			DomainType: a.cfg.DomainType, Log: a.log,
-		}, libvirt.New(libvirt.Config{URI: a.cfg.LibvirtURI, Log: a.log}), cache),
+		}, libvirtDriver, cache),
 	}
 	return nil
 }
 
 func (a *Agent) observe(ctx context.Context, workload string, o contract.Observation) error {
 	return a.client.SignalWorkflow(ctx, contract.WorkloadID(workload), "", contract.SignalObserve, o)
+}
+
+// always is a cleanup that can't fail.
+func always(f func()) func() error {
+	return func() error { f(); return nil }
 }
