@@ -45,7 +45,7 @@ func serverCommand(a *app) *cobra.Command {
 
 func (s *serverSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&s.rest.Listen, "listen", "127.0.0.1:8080", "address of the API")
-	f.StringVar(&s.rest.Tokens, "tokens", "", "file of token hashes, made by `berth token new`; read again when it changes")
+	f.StringVar(&s.rest.Tokens, "tokens", "", "file of token hashes, made by 'berth token new'; read again when it changes")
 	f.StringVar(&s.rest.CertFile, "tls-cert", "", "certificate of the API")
 	f.StringVar(&s.rest.KeyFile, "tls-key", "", "key of the certificate")
 	f.IntVar(&s.rest.Writes, "max-writes", 16, "changes that are worked on at once; a burst beyond max-queue is answered 429")

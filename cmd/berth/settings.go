@@ -23,7 +23,7 @@ func (s *temporalSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&s.Address, "temporal-address", "", "host:port of Temporal (default: Temporal's own configuration, else localhost:7233)")
 	f.StringVar(&s.Namespace, "namespace", "", "Temporal namespace (default: Temporal's own configuration, else default)")
 	f.StringVar(&s.Profile, "temporal-profile", "", "profile of Temporal's own configuration file")
-	f.StringVar(&s.KeyFile, "key-file", "", "keys that encrypt all that goes to Temporal, made by `berth key new`")
+	f.StringVar(&s.KeyFile, "key-file", "", "keys that encrypt all that goes to Temporal, made by 'berth key new'")
 }
 
 // logSettings say what is logged, and how.
