@@ -436,3 +436,11 @@ func TestAnotherSeriesOfAJobGoesOnNumbering(t *testing.T) {
 	require.Equal(t, 4, f.next().Attempt, "the new series has two attempts as well")
 	require.Len(t, f.Job.Attempts, 3)
 }
+
+// A deploy may fail for good in the moment in which something else is asked for: that must not hold up the other.
+func TestAFailureOfWhatIsNoLongerWantedIsForgotten(t *testing.T) {
+	f := service(t, v1.RestartAlways, 0).act(v1.VerbDeploy).placed().ask(v1.VerbRemove)
+	f.fails(v1.ReasonImageNotFound, true, contract.StepPrepare)
+	require.Nil(t, f.Failure)
+	require.NotEqual(t, StepWait, f.next().Kind)
+}

@@ -78,8 +78,9 @@ func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
 		s.Placement.Mutated, s.Placement.Active = true, true
 	}
 	switch {
-	case e.Reason == v1.ReasonSuperseded:
-		// A later request took over, or a job's deadline passed: that says what is next.
+	case e.Reason == v1.ReasonSuperseded, s.WantedSeq > d.Seq:
+		// A later request took over, or a job's deadline passed: that says what is next. A failure that came before the
+		// cancel says nothing about what is wanted now.
 	case e.Reason == v1.ReasonStaleFence && e.Seen >= d.Fence:
 		s.Fence = max(s.Fence, e.Seen) // the host has seen later numbers: go on above them, at once
 	default:
