@@ -25,6 +25,10 @@ import (
 // runs without asking again.
 const stopTimeout = 10 * time.Second
 
+// stickyTimeout is how long a workflow's task waits for the worker that has it in its cache, before any takes it. When a
+// replica was killed, those that it had answer this much later: it stays below what the API's callers wait for an answer.
+const stickyTimeout = 3 * time.Second
+
 // Module runs the control worker for the life of the application. It needs a client.Client, its converter.DataConverter
 // and a *slog.Logger.
 var Module = fx.Module("control",
@@ -43,6 +47,7 @@ var Module = fx.Module("control",
 func New(c client.Client, data converter.DataConverter, log *slog.Logger) worker.Worker {
 	w := worker.New(c, contract.ControlPlaneQueue, worker.Options{
 		WorkerStopTimeout:                stopTimeout,
+		StickyScheduleToStartTimeout:     stickyTimeout,
 		MaxHeartbeatThrottleInterval:     time.Second, // a placement's retry must know whom the last attempt asked
 		MaxConcurrentWorkflowTaskPollers: 4,
 		MaxConcurrentActivityTaskPollers: 2,
