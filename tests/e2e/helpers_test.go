@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,8 +30,11 @@ const poll = 100 * time.Millisecond
 // hostName is the host of fleets with one agent.
 const hostName = "h1"
 
-// pace makes tests quick: the same durations as in production, scaled down.
-var pace = []string{"--beat", "500ms", "--lease", "5s", "--backoff-min", "200ms", "--activity-heartbeat", "6s"}
+// pace makes tests quick: the same durations as in production, scaled down, and entities that often continue as new.
+var pace = []string{
+	"--beat", "500ms", "--lease", "5s", "--backoff-min", "200ms", "--activity-heartbeat", "6s",
+	"--continue-as-new-at", "50",
+}
 
 // fleet starts a server and an agent, and waits until the host is online.
 func fleet(t *testing.T, agentArgs ...string) *harness.Fleet {
@@ -156,4 +160,21 @@ func awaitSettled(f *harness.Fleet, a v1.Accepted) v1.View {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// awaitEqual looks again for a while until the elements are those wanted, in any order, and reports whether they are.
+func awaitEqual(t *testing.T, want []string, get func() []string) bool {
+	t.Helper()
+	deadline := time.Now().Add(soon)
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		if slices.Equal(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(get()))) {
+			return true
+		}
+		if time.Now().After(deadline) {
+			return false
+		}
+		<-tick.C
+	}
 }
