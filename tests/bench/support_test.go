@@ -6,15 +6,32 @@ import (
 	"bufio"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// requests sums what the frontend of Temporal was asked so far, polls left out: those are made whether or not there is work.
+// uncounted are requests that are made whether or not there is work, or by this benchmark itself.
+var uncounted = []string{"Poll", "RecordActivityTaskHeartbeat", "DescribeWorkflowExecution", "GetWorkflowExecutionHistory", "GetSystemInfo"}
+
+// requests is how many requests the frontend of Temporal was asked so far. The server writes its counters out from time to
+// time, so it is asked until two answers in a row agree.
 func (b *bench) requests() float64 {
 	b.t.Helper()
+	last := -1.0
+	require.Eventually(b.t, func() bool {
+		now := b.readRequests()
+		settled := now == last
+		last = now
+		return settled
+	}, time.Minute, 2*time.Second)
+	return last
+}
+
+func (b *bench) readRequests() float64 {
 	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.Temporal.Metrics, nil)
 	require.NoError(b.t, err)
 	resp, err := http.DefaultClient.Do(req)
@@ -25,8 +42,10 @@ func (b *bench) requests() float64 {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := lines.Text()
-		if !strings.HasPrefix(line, "service_requests{") || !strings.Contains(line, `service_name="frontend"`) ||
-			strings.Contains(line, `operation="Poll`) || strings.Contains(line, `operation="DescribeWorkflowExecution"`) {
+		if !strings.HasPrefix(line, "service_requests{") || !strings.Contains(line, `service_name="frontend"`) {
+			continue
+		}
+		if slices.ContainsFunc(uncounted, func(op string) bool { return strings.Contains(line, `operation="`+op) }) {
 			continue
 		}
 		_, value, _ := strings.Cut(line, "} ")
@@ -35,7 +54,6 @@ func (b *bench) requests() float64 {
 		sum += n
 	}
 	require.NoError(b.t, lines.Err())
-	require.NotZero(b.t, sum, "Temporal's metrics have changed their names")
 	return sum
 }
 
