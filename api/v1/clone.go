@@ -28,6 +28,11 @@ func clonePointer[T any](p *T) *T {
 func (c Common) clone() Common {
 	c.Job = clonePointer(c.Job)
 	c.Restart = clonePointer(c.Restart)
+	c.Placement = clonePointer(c.Placement)
+	if c.Placement != nil {
+		c.Placement.Hosts = slices.Clone(c.Placement.Hosts)
+		c.Placement.Labels = slices.Clone(c.Placement.Labels)
+	}
 	return c
 }
 

@@ -36,7 +36,9 @@ func fullContainer() *Workload {
 	w.Container = &ContainerSpec{
 		Common: Common{
 			Type: TypeJob, Job: &JobPolicy{MaxAttempts: 3, Deadline: Duration(time.Hour)},
-			Restart: &RestartPolicy{Policy: RestartNo}, StopGracePeriod: Duration(time.Minute),
+			Restart: &RestartPolicy{Policy: RestartNo}, Priority: 3,
+			Placement:       &Placement{Hosts: []string{"h1", "h2"}, Labels: []string{"rack=a", "gpu"}, Apart: "app"},
+			StopGracePeriod: Duration(time.Minute),
 		},
 		Image: "registry.example.com:5000/team/app:v1@sha256:" + strings.Repeat("ab", 32),
 		Pull:  PullAlways, Command: []string{"/app"}, Args: []string{"--serve", ""},
@@ -63,7 +65,9 @@ func fullVM() *Workload {
 	w.VM = &VMSpec{
 		Common: Common{
 			Type: TypeService, Job: nil,
-			Restart: &RestartPolicy{Policy: RestartOnFailure, MaxRetries: 3}, StopGracePeriod: Duration(time.Minute),
+			Restart: &RestartPolicy{Policy: RestartOnFailure, MaxRetries: 3}, Priority: -3,
+			Placement:       &Placement{Hosts: []string{"h1"}, Labels: []string{"disk!=hdd"}, Apart: "tier"},
+			StopGracePeriod: Duration(time.Minute),
 		},
 		VCPUs: 2, Memory: 2 << 30,
 		Disks: []Disk{

@@ -11,6 +11,9 @@ const (
 	// MaxPathLength bounds paths on a host or in a container, in bytes.
 	MaxPathLength = 1024
 
+	// MaxPlacementHosts bounds the hosts that a spec names, MaxPriority its priority in both directions.
+	MaxPlacementHosts = 100
+	MaxPriority       = 1000
 	// MaxLabels and the next two bound the user's labels, which are kept beside the status, where lists are read from.
 	MaxLabels          = 32
 	MaxLabelLength     = 63

@@ -104,8 +104,8 @@ func TestDigest(t *testing.T) {
 // apply. A changed default may do so, a moved field may not.
 func TestDigestIsStable(t *testing.T) {
 	for name, want := range map[string]string{
-		"full container":    "43882fedeeb5fe7508aeb1bcc7ef779c854a8c23dc7bffd223de39c3a9f63a04",
-		"full vm":           "99187da69e20a8c7777b0105d22bbaca1c6278cd111f751778a46af99634cb0c",
+		"full container":    "e204a69073aa2240737d52343522b6da403d326adbc18e818137db3a756e194b",
+		"full vm":           "85af7a6e151a34bf322a420a7b436f7c6e7b3e488b59bdad3d6b38b0692823e7",
 		"minimal container": "6efaec439504208ccd5e4c8a8fbe435563a0a57ccfad989e96977c5828b59834",
 		"minimal vm":        "c76bc35b44fc9848c4471ce081d5926a6a14d02a34bf07799219a4d97c1089e4",
 	} {

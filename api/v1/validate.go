@@ -112,6 +112,8 @@ func checkLabel(m *mistakes, list, p Path, key, value string) {
 // checkCommon checks what all kinds share.
 func checkCommon(m *mistakes, p Path, c *Common) {
 	checkDuration(m, p.Key("stopGracePeriod"), c.StopGracePeriod, 0, MaxStopGracePeriod)
+	checkPlacement(m, p.Key("placement"), c.Placement)
+	checkRange(m, p.Key("priority"), c.Priority, -MaxPriority, MaxPriority)
 	if !checkOneOf(m, p.Key("type"), c.Type, TypeService, TypeJob) {
 		return // what else is allowed depends on the type
 	}

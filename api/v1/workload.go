@@ -50,6 +50,10 @@ type Common struct {
 	Job *JobPolicy `json:"job,omitempty"`
 	// Restart says what happens when the workload ends by itself. Default: always for a service, no for a job.
 	Restart *RestartPolicy `json:"restart,omitempty"`
+	// Placement says on which hosts it may run. Default: on any.
+	Placement *Placement `json:"placement,omitempty"`
+	// Priority orders those who wait for room, higher first: -1000 to 1000.
+	Priority int `json:"priority,omitempty"`
 	// StopGracePeriod is how long a graceful stop may take before it is forced. Default 10s for a container, 60s for a VM.
 	StopGracePeriod Duration `json:"stopGracePeriod,omitempty"`
 }

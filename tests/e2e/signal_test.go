@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -115,10 +118,11 @@ func continueAsNew(t *testing.T, f *harness.Fleet) {
 
 	var history struct {
 		Events []struct {
-			EventType string `json:"eventType"`
+			EventType string    `json:"eventType"`
+			EventTime time.Time `json:"eventTime"`
 		} `json:"events"`
 	}
 	out := f.Temporal.CLI("workflow", "show", "--workflow-id", "workload/long", "--run-id", workloadRun, "--output", "json")
-	decode(t, out, &history)
+	require.NoError(t, json.Unmarshal([]byte(out[strings.IndexByte(out, '{'):]), &history))
 	require.Equal(t, "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW", history.Events[len(history.Events)-1].EventType)
 }

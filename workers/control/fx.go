@@ -18,6 +18,7 @@ import (
 	"github.com/berth-dev/berth/workflows/contract"
 	"github.com/berth-dev/berth/workflows/host"
 	"github.com/berth-dev/berth/workflows/logs"
+	"github.com/berth-dev/berth/workflows/queue"
 	"github.com/berth-dev/berth/workflows/workload"
 )
 
@@ -70,6 +71,7 @@ func RegisterWorkflows(r worker.WorkflowRegistry) {
 		contract.WorkflowHost:     host.Host,
 		contract.WorkflowLease:    host.Lease,
 		contract.WorkflowLogs:     logs.Logs,
+		contract.WorkflowQueue:    queue.Queue,
 	} {
 		r.RegisterWorkflowWithOptions(w, workflow.RegisterOptions{Name: name})
 	}

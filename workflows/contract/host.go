@@ -13,8 +13,9 @@ type Needs struct {
 	Ports  []PortClaim `json:"ports,omitempty"`
 	// Devices are reserved exclusively.
 	Devices []string `json:"devices,omitempty"`
-	// Labels of the workload, so that a hard 'apart' can be checked in the ledger.
+	// Labels of the workload, and the one of them by which it is kept apart, so that the ledger can check it.
 	Labels map[string]string `json:"labels,omitempty"`
+	Apart  string            `json:"apart,omitempty"`
 }
 
 // PortClaim is a port of the host. An empty IP claims the port on all addresses.
@@ -65,6 +66,10 @@ type ReserveRequest struct {
 	Fence      int64  `json:"fence"`
 	Generation int64  `json:"generation"`
 	Needs      Needs  `json:"needs"`
+	// Placement is checked by the host as well: its labels may have changed since it was listed.
+	Placement *v1.Placement `json:"placement,omitempty"`
+	// Passed is true once the queue has said that nobody goes before this workload.
+	Passed bool `json:"passed,omitempty"`
 }
 
 // ReserveReply says yes, or what was short.
@@ -76,6 +81,19 @@ type ReserveReply struct {
 	Short  string    `json:"short,omitempty"`
 	// Seen is the fence that the host had seen, with ReasonStaleFence.
 	Seen int64 `json:"seen,omitempty"`
+	// AskAhead is true if others were refused here lately: the queue must be asked before the host grants. Room is what
+	// the host has.
+	AskAhead bool `json:"askAhead,omitempty"`
+	Room     Room `json:"room,omitzero"`
+}
+
+// HostChange is what an admin asks of a host. Fields that are not set change nothing.
+type HostChange struct {
+	// Cordon keeps new work away, or lets it in again. What runs stays.
+	Cordon *bool `json:"cordon,omitempty"`
+	// DisableRuntimes and EnableRuntimes name runtimes, as docker or libvirt.
+	DisableRuntimes []string `json:"disableRuntimes,omitempty"`
+	EnableRuntimes  []string `json:"enableRuntimes,omitempty"`
 }
 
 // BindRequest keeps a grant: without it, the grant expires.

@@ -8,6 +8,7 @@ const (
 	WorkflowRemove   = "Remove"
 	WorkflowHost     = "Host"
 	WorkflowLease    = "Lease"
+	WorkflowQueue    = "Queue"
 )
 
 // Updates and signals of Workload. The verbs exist as both; signals take no or plain JSON arguments.
@@ -26,6 +27,8 @@ const (
 	UpdateHello   = "hello"
 	UpdateReserve = "reserve"
 	UpdateBind    = "bind"
+	// UpdateChangeHost is an admin's: cordon, uncordon, switch runtimes off and on.
+	UpdateChangeHost = "change"
 
 	SignalSettle      = "settle"
 	SignalRelease     = "release"
@@ -35,6 +38,15 @@ const (
 	SignalLeaseRenew  = "renew" // to Lease, from Host: hold lease number N from now on
 	QueryWorkloadFull = "workload"
 	QueryHostFull     = "host"
+)
+
+// Updates, signals and queries of Queue.
+const (
+	UpdateAhead   = "ahead"
+	SignalEnqueue = "enqueue"
+	SignalLeave   = "leave"
+	SignalRoom    = "room"
+	QueryQueue    = "queue"
 )
 
 // Memo fields.

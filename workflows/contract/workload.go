@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"time"
+
 	v1 "github.com/berth-dev/berth/api/v1"
 )
 
@@ -63,12 +65,17 @@ type PlaceIn struct {
 	Pinned string `json:"pinned,omitempty"`
 	// Prefer is asked first.
 	Prefer string `json:"prefer,omitempty"`
+	// Priority and Since are the workload's place among those who wait for room.
+	Priority int       `json:"priority,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
 }
 
 // PlaceOut says who granted.
 type PlaceOut struct {
 	Host     string `json:"host"`
 	Instance string `json:"instance"`
+	// Queued is true if the workload was put into the queue on the way, and has to leave it.
+	Queued bool `json:"queued,omitempty"`
 }
 
 // ActionIn is the input of Deploy, Stop and Remove. Before a Deploy the entity has reserved the host and recorded it.

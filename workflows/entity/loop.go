@@ -112,6 +112,11 @@ func (l *Loop) ShouldContinueAsNew() bool {
 	if info.GetCurrentHistoryLength() < l.limit && !info.GetContinueAsNewSuggested() {
 		return false
 	}
+	return l.Quiet()
+}
+
+// Quiet reports whether every message has been handled and everything sent was delivered, so that the run may end.
+func (l *Loop) Quiet() bool {
 	return workflow.AllHandlersFinished(l.Ctx) && !l.signalPending() && !l.changed && l.sending == 0
 }
 

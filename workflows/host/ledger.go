@@ -166,6 +166,12 @@ func (l *Ledger) reservedWithout(workload string) v1.Amounts {
 	return sum
 }
 
+// free is what has not been given away. It is negative where the capacity has shrunk since.
+func (l *Ledger) free() v1.Amounts {
+	r := l.Reserved()
+	return v1.Amounts{CPUs: l.Capacity.CPUs - r.CPUs, Memory: l.Capacity.Memory - r.Memory, Disk: l.Capacity.Disk - r.Disk}
+}
+
 // short says what is missing for a workload, counting its own reservation as free.
 func (l *Ledger) short(workload string, n contract.Needs) (v1.Reason, string) {
 	used := l.reservedWithout(workload)
@@ -187,6 +193,9 @@ func (l *Ledger) short(workload string, n contract.Needs) (v1.Reason, string) {
 			continue
 		}
 		h := l.Entries[name].held()
+		if key := apart(n, h); key != "" {
+			return v1.ReasonNoMatchingHost, fmt.Sprintf("%s runs here, and has the same %s=%s to be kept apart by", name, key, n.Labels[key])
+		}
 		for _, p := range n.Ports {
 			if i := slices.IndexFunc(h.Ports, func(q contract.PortClaim) bool { return clash(p, q) }); i >= 0 {
 				return v1.ReasonPortConflict, fmt.Sprintf("port %d/%s is reserved by %s", p.Port, p.Protocol, name)
@@ -224,6 +233,17 @@ func (e Entry) held() contract.Needs {
 	h.Ports = union(h.Ports, e.Old.Needs.Ports)
 	h.Devices = union(h.Devices, e.Old.Needs.Devices)
 	return h
+}
+
+// apart returns the label by which two workloads must not share a host: each says so for itself.
+func apart(a, b contract.Needs) string {
+	for _, key := range []string{a.Apart, b.Apart} {
+		value, ok := a.Labels[key]
+		if other, both := b.Labels[key]; key != "" && ok && both && value == other {
+			return key
+		}
+	}
+	return ""
 }
 
 func clash(a, b contract.PortClaim) bool {

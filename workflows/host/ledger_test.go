@@ -165,3 +165,30 @@ func TestLedgerHoldsUnderRandomInterleavings(t *testing.T) {
 		require.Zero(t, l.Reserved())
 	})
 }
+
+func TestWorkloadsThatAreKeptApartShareNoHost(t *testing.T) {
+	app := func(value, apart string) contract.Needs {
+		return contract.Needs{Labels: map[string]string{"app": value}, Apart: apart}
+	}
+	for name, c := range map[string]struct {
+		first, second contract.Needs
+		clash         bool
+	}{
+		"both say so":           {app("a", "app"), app("a", "app"), true},
+		"only the first":        {app("a", "app"), app("a", ""), true},
+		"only the second":       {app("a", ""), app("a", "app"), true},
+		"none":                  {app("a", ""), app("a", ""), false},
+		"another value":         {app("a", "app"), app("b", "app"), false},
+		"one without the label": {app("a", "app"), contract.Needs{Apart: "app"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLedger()
+			require.True(t, reserve(l, "one", 1, c.first, t0).Granted)
+			reply := reserve(l, "two", 1, c.second, t0)
+			require.Equal(t, c.clash, !reply.Granted)
+			if c.clash {
+				require.Equal(t, v1.ReasonNoMatchingHost, reply.Reason)
+			}
+		})
+	}
+}

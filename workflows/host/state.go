@@ -10,8 +10,9 @@ import (
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
-// maxWaiting bounds how many refused workloads a host remembers to wake; the rest come back by their own backoff.
-const maxWaiting = 500
+// contendedFor is how long after a refusal newcomers must ask the queue first. Who waits asks again at least every ten
+// minutes, and then some.
+const contendedFor = 15 * time.Minute
 
 // State is all that a Host carries from run to run.
 type State struct {
@@ -24,19 +25,23 @@ type State struct {
 	Runtimes []v1.Runtime      `json:"runtimes,omitempty"`
 	Devices  []string          `json:"devices,omitempty"`
 
-	Phase    v1.HostState `json:"phase"`
-	Message  string       `json:"message,omitempty"`
-	Cordoned bool         `json:"cordoned,omitempty"`
-	LeaseNo  int64        `json:"lease"`
-	OnlineAt time.Time    `json:"onlineAt,omitzero"`
-	Changed  time.Time    `json:"changed"`
+	Phase   v1.HostState `json:"phase"`
+	Message string       `json:"message,omitempty"`
+	// Cordoned is an admin's wish, Incompatible the reason why Berth takes no work here by itself.
+	Cordoned     bool      `json:"cordoned,omitempty"`
+	Incompatible string    `json:"incompatible,omitempty"`
+	LeaseNo      int64     `json:"lease"`
+	OnlineAt     time.Time `json:"onlineAt,omitzero"`
+	Changed      time.Time `json:"changed"`
 
 	Ledger Ledger `json:"ledger"`
 	// Debts are what the agent must remove before the host takes work again.
 	Debts []Debt `json:"debts,omitempty"`
-	// Waiting are workloads that were refused for want of room or of a runtime; they are woken when that may have changed.
-	Waiting []string         `json:"waiting,omitempty"`
-	Timings contract.Timings `json:"timings"`
+	// Contended is until when the host takes somebody to be in the queue because of it.
+	Contended time.Time `json:"contended,omitzero"`
+	// Disabled are runtimes that an admin switched off.
+	Disabled []string         `json:"disabled,omitempty"`
+	Timings  contract.Timings `json:"timings"`
 
 	// outbox is what must be told to others. It is emptied within the same workflow task, so it is never carried over.
 	outbox []notice
@@ -49,8 +54,9 @@ type Debt struct {
 }
 
 type notice struct {
-	workload string
-	signal   string
+	to     string
+	signal string
+	arg    any
 }
 
 // Hello admits an agent, or says why not. A repeat by the same instance takes over at once, with the next lease.
@@ -70,12 +76,12 @@ func (s *State) Hello(h contract.Hello, now time.Time) (contract.Welcome, bool) 
 	if s.Phase != v1.HostOnline {
 		s.Phase = v1.HostJoining
 	}
-	s.Cordoned, s.Message = false, ""
+	s.Incompatible, s.Message = "", ""
 	if h.Contract != contract.Number {
-		s.Cordoned = true
-		s.Message = fmt.Sprintf("the agent speaks contract %d, the control plane %d: upgrade the older one", h.Contract, contract.Number)
+		s.Incompatible = fmt.Sprintf("the agent speaks contract %d, the control plane %d: upgrade the older one", h.Contract, contract.Number)
 	}
 	s.Changed = now
+	s.offerRoom() // labels and capacity may be others than before
 	return contract.Welcome{LeaseNo: s.LeaseNo, Timings: s.Timings}, true
 }
 
@@ -86,7 +92,7 @@ func (s *State) Live(l contract.LeaseLive, now time.Time) {
 	}
 	s.Phase, s.OnlineAt, s.Changed = v1.HostOnline, now, now
 	s.tell(contract.SignalHostBack)
-	s.wake()
+	s.offerRoom()
 }
 
 // Ended takes the host offline, or marks it as left. An end of an earlier lease is nothing new.
@@ -109,16 +115,29 @@ func (s *State) Capability(c contract.Capability, now time.Time) {
 		return
 	}
 	s.Runtimes, s.Ledger.Capacity, s.Changed = c.Runtimes, c.Capacity, now
-	s.wake()
+	s.offerRoom()
 }
 
-// Reserve asks the ledger, if the host takes work of this kind at all. Who is refused is remembered, to be woken.
+// Change does what an admin asks: cordon, uncordon, switch a runtime off or on.
+func (s *State) Change(c contract.HostChange, now time.Time) {
+	if c.Cordon != nil {
+		s.Cordoned = *c.Cordon
+	}
+	s.Disabled = slices.DeleteFunc(s.Disabled, func(r string) bool { return slices.Contains(c.EnableRuntimes, r) })
+	s.Disabled = union(s.Disabled, c.DisableRuntimes)
+	slices.Sort(s.Disabled)
+	s.Changed = now
+	s.offerRoom()
+}
+
+// Reserve asks the ledger, if the host takes work of this kind at all. Where others were refused lately a newcomer is told
+// to ask the queue before it is granted anything.
 func (s *State) Reserve(req contract.ReserveRequest, now time.Time) contract.ReserveReply {
 	s.Expire(now)
 	reply := s.reserve(req, now)
 	reply.Instance = s.Instance
-	if !reply.Granted && reply.Reason != v1.ReasonStaleFence && !slices.Contains(s.Waiting, req.Workload) && len(s.Waiting) < maxWaiting {
-		s.Waiting = append(s.Waiting, req.Workload)
+	if !reply.Granted && !reply.AskAhead && reply.Reason != v1.ReasonStaleFence {
+		s.Contended = now.Add(contendedFor)
 	}
 	return reply
 }
@@ -127,11 +146,23 @@ func (s *State) reserve(req contract.ReserveRequest, now time.Time) contract.Res
 	switch {
 	case s.Phase != v1.HostOnline:
 		return contract.ReserveReply{Reason: v1.ReasonHostOffline, Short: fmt.Sprintf("the host is %s", s.Phase)}
-	case s.Cordoned:
-		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: "the host is cordoned: " + s.Message}
+	case s.Incompatible != "":
+		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: s.Incompatible}
+	}
+	_, holds := s.Ledger.Entries[req.Workload]
+	if s.Cordoned && !holds {
+		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: "the host is cordoned"}
+	}
+	if why := req.Placement.Refuses(s.Name, s.Labels); why != "" {
+		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: why}
 	}
 	if ok, why := s.runs(req.Needs.Kind); !ok {
 		return contract.ReserveReply{Reason: v1.ReasonRuntimeUnavailable, Short: why}
+	}
+	if now.Before(s.Contended) && !req.Passed && !holds {
+		if reason, _ := s.Ledger.short(req.Workload, req.Needs); reason == v1.ReasonNone {
+			return contract.ReserveReply{AskAhead: true, Room: s.room()}
+		}
 	}
 	return s.Ledger.Reserve(req, now, s.Timings.Grant)
 }
@@ -145,27 +176,31 @@ func (s *State) Bind(req contract.BindRequest, now time.Time) error {
 }
 
 // Settle and Release pass to the ledger; either may make room.
-func (s *State) Settle(req contract.SettleRequest) {
-	s.wakeIfChanged(func() { s.Ledger.Settle(req) })
+func (s *State) Settle(req contract.SettleRequest, now time.Time) {
+	s.offerIfChanged(now, func() { s.Ledger.Settle(req) })
 }
 
 // Release gives a reservation back.
 func (s *State) Release(req contract.ReleaseRequest, now time.Time) {
-	s.wakeIfChanged(func() { s.Ledger.Release(req, now) })
+	s.offerIfChanged(now, func() { s.Ledger.Release(req, now) })
 }
 
 // Expire drops grants that lapsed, which may make room as well.
 func (s *State) Expire(now time.Time) {
-	s.wakeIfChanged(func() { s.Ledger.Expire(now) })
+	s.offerIfChanged(now, func() { s.Ledger.Expire(now) })
 }
 
-// wakeIfChanged wakes who waits for room only if what is held has changed: a workload that was refused settles on what it
-// held before, and must not wake itself by that.
-func (s *State) wakeIfChanged(change func()) {
+// offerIfChanged offers room if somebody waits for it and what is held has changed: a workload that was refused settles on
+// what it held before, and must not wake itself by that.
+func (s *State) offerIfChanged(now time.Time, change func()) {
+	if !now.Before(s.Contended) {
+		change()
+		return
+	}
 	before := s.Ledger.held()
 	change()
 	if !reflect.DeepEqual(before, s.Ledger.held()) {
-		s.wake()
+		s.offerRoom()
 	}
 }
 
@@ -173,6 +208,9 @@ func (s *State) runs(kind v1.Kind) (bool, string) {
 	for _, r := range s.Runtimes {
 		if !slices.Contains(r.Kinds, kind) {
 			continue
+		}
+		if slices.Contains(s.Disabled, r.Name) {
+			return false, r.Name + " was switched off by an admin"
 		}
 		if r.Ready {
 			return true, ""
@@ -185,23 +223,49 @@ func (s *State) runs(kind v1.Kind) (bool, string) {
 // tell sends a signal to every workload that holds something here.
 func (s *State) tell(signal string) {
 	for _, name := range sortedKeys(s.Ledger.Entries) {
-		s.outbox = append(s.outbox, notice{workload: name, signal: signal})
+		s.outbox = append(s.outbox, notice{contract.WorkloadID(name), signal, contract.HostStatus{Host: s.Name, LeaseNo: s.LeaseNo}})
 	}
 }
 
-func (s *State) wake() {
-	for _, name := range s.Waiting {
-		s.outbox = append(s.outbox, notice{workload: name, signal: contract.SignalWake})
+// offerRoom tells the queue what the host has, if it takes work. A queue that does not run has nobody in it.
+func (s *State) offerRoom() {
+	if s.Phase != v1.HostOnline || s.Cordoned || s.Incompatible != "" {
+		return
 	}
-	s.Waiting = nil
+	for i := range s.outbox {
+		if s.outbox[i].signal == contract.SignalRoom {
+			s.outbox[i].arg = s.room() // once a task is enough, with what holds in the end
+			return
+		}
+	}
+	s.outbox = append(s.outbox, notice{contract.QueueID, contract.SignalRoom, s.room()})
+}
+
+func (s *State) room() contract.Room {
+	r := contract.Room{Host: s.Name, Free: s.Ledger.free(), Labels: s.Labels}
+	for _, rt := range s.Runtimes {
+		if rt.Ready && !slices.Contains(s.Disabled, rt.Name) {
+			r.Kinds = append(r.Kinds, rt.Kinds...)
+		}
+	}
+	return r
 }
 
 // View is the host as users see it.
 func (s *State) View() v1.Host {
 	h := v1.Host{
-		Name: s.Name, State: s.Phase, Message: s.Message, Cordoned: s.Cordoned, Labels: s.Labels,
+		Name: s.Name, State: s.Phase, Message: s.Message, Cordoned: s.Cordoned || s.Incompatible != "", Labels: s.Labels,
 		Capacity: s.Ledger.Capacity, Reserved: s.Ledger.Reserved(), Workloads: len(s.Ledger.Entries),
 		Runtimes: s.Runtimes, Instance: s.Instance, Version: s.Version, LeaseNo: s.LeaseNo, LastChange: s.Changed,
+	}
+	if s.Incompatible != "" {
+		h.Message = s.Incompatible
+	}
+	h.Runtimes = slices.Clone(s.Runtimes)
+	for i, r := range h.Runtimes {
+		if slices.Contains(s.Disabled, r.Name) {
+			h.Runtimes[i].Ready, h.Runtimes[i].Message = false, "switched off by an admin"
+		}
 	}
 	if !s.OnlineAt.IsZero() {
 		at := s.OnlineAt

@@ -34,8 +34,12 @@ func online(t *testing.T) *State {
 }
 
 func ask(s *State, workload string, kind v1.Kind, memory v1.Bytes) contract.ReserveReply {
+	return reserveAs(s, workload, kind, memory, false)
+}
+
+func reserveAs(s *State, workload string, kind v1.Kind, memory v1.Bytes, passed bool) contract.ReserveReply {
 	return s.Reserve(contract.ReserveRequest{
-		Workload: workload, Fence: 1, Needs: contract.Needs{Kind: kind, Amount: v1.Amounts{Memory: memory}},
+		Workload: workload, Fence: 1, Passed: passed, Needs: contract.Needs{Kind: kind, Amount: v1.Amounts{Memory: memory}},
 	}, now)
 }
 
@@ -81,17 +85,80 @@ func TestAHostGrantsOnlyWhatItCanRun(t *testing.T) {
 	require.Error(t, s.Bind(contract.BindRequest{Workload: "web", Fence: 1}, now), "an offline host refuses a bind")
 }
 
-func TestWhoWasRefusedIsWokenWhenThatMayHaveChanged(t *testing.T) {
+// offered are the rooms in the outbox, and empties it.
+func offered(s *State) (rooms []contract.Room) {
+	for _, n := range s.outbox {
+		if r, ok := n.arg.(contract.Room); ok {
+			rooms = append(rooms, r)
+		}
+	}
+	s.outbox = nil
+	return rooms
+}
+
+func TestRoomIsOfferedWhenARuntimeComes(t *testing.T) {
 	s := online(t)
 	require.False(t, ask(s, "vm", v1.KindVM, 1).Granted)
-	require.False(t, ask(s, "big", v1.KindContainer, 5000).Granted)
 	s.outbox = nil
 	h := hello("i1")
 	h.Runtimes[1].Ready = true
 	s.Capability(contract.Capability{LeaseNo: 1, Capacity: h.Capacity, Runtimes: h.Runtimes}, now)
-	require.Equal(t, []notice{{"vm", contract.SignalWake}, {"big", contract.SignalWake}}, s.outbox)
-	require.True(t, ask(s, "vm", v1.KindVM, 1).Granted)
-	require.Empty(t, s.Waiting)
+	rooms := offered(s)
+	require.Len(t, rooms, 1)
+	require.Equal(t, []v1.Kind{v1.KindContainer, v1.KindVM}, rooms[0].Kinds)
+	require.True(t, reserveAs(s, "vm", v1.KindVM, 1, true).Granted)
+}
+
+func TestANewcomerMustAskTheQueueWhereOthersWereRefused(t *testing.T) {
+	s := online(t)
+	require.True(t, ask(s, "web", v1.KindContainer, 600).Granted)
+	require.False(t, ask(s, "big", v1.KindContainer, 500).Granted)
+	reply := ask(s, "small", v1.KindContainer, 100)
+	require.True(t, reply.AskAhead)
+	require.EqualValues(t, 400, reply.Room.Free.Memory)
+	require.True(t, reserveAs(s, "small", v1.KindContainer, 100, true).Granted)
+	require.True(t, s.Reserve(contract.ReserveRequest{
+		Workload: "web", Fence: 2, Needs: contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Memory: 500}},
+	}, now).Granted, "who holds room here is no newcomer")
+	later := now.Add(contendedFor)
+	require.False(t, s.Reserve(contract.ReserveRequest{Workload: "x", Fence: 1, Needs: contract.Needs{Kind: v1.KindContainer}}, later).AskAhead)
+}
+
+func TestAdminsCordonAndSwitchRuntimesOff(t *testing.T) {
+	s := online(t)
+	require.True(t, ask(s, "web", v1.KindContainer, 1).Granted)
+	yes, no := true, false
+	s.outbox = nil
+	s.Change(contract.HostChange{Cordon: &yes}, now)
+	require.Empty(t, offered(s))
+	require.Equal(t, v1.ReasonNoMatchingHost, ask(s, "db", v1.KindContainer, 1).Reason)
+	require.True(t, s.View().Cordoned)
+	require.True(t, s.Reserve(contract.ReserveRequest{Workload: "web", Fence: 2, Needs: contract.Needs{Kind: v1.KindContainer}}, now).Granted,
+		"what is there may be deployed again")
+	s.Change(contract.HostChange{Cordon: &no, DisableRuntimes: []string{"docker"}}, now)
+	require.Len(t, offered(s), 1)
+	require.Equal(t, v1.ReasonRuntimeUnavailable, reserveAs(s, "db", v1.KindContainer, 1, true).Reason)
+	require.False(t, s.View().Runtimes[0].Ready)
+	s.Change(contract.HostChange{EnableRuntimes: []string{"docker"}}, now)
+	require.True(t, reserveAs(s, "db", v1.KindContainer, 1, true).Granted)
+	_, ok := s.Hello(hello("i1"), now)
+	require.True(t, ok)
+	s.Change(contract.HostChange{Cordon: &yes}, now)
+	_, _ = s.Hello(hello("i1"), now)
+	require.True(t, s.View().Cordoned, "an admin's wish outlives the agent")
+}
+
+func TestPlacementIsCheckedByTheHostToo(t *testing.T) {
+	s := online(t)
+	s.Labels = map[string]string{"rack": "a"}
+	with := func(p *v1.Placement) contract.ReserveReply {
+		return s.Reserve(contract.ReserveRequest{
+			Workload: "web", Fence: 1, Placement: p, Passed: true, Needs: contract.Needs{Kind: v1.KindContainer},
+		}, now)
+	}
+	require.Equal(t, v1.ReasonNoMatchingHost, with(&v1.Placement{Hosts: []string{"other"}}).Reason)
+	require.Equal(t, v1.ReasonNoMatchingHost, with(&v1.Placement{Labels: []string{"rack!=a"}}).Reason)
+	require.True(t, with(&v1.Placement{Labels: []string{"rack in (a, b)"}}).Granted)
 }
 
 func TestALostHostTellsItsWorkloads(t *testing.T) {
@@ -99,11 +166,12 @@ func TestALostHostTellsItsWorkloads(t *testing.T) {
 	require.True(t, ask(s, "web", v1.KindContainer, 1).Granted)
 	s.outbox = nil
 	s.Ended(contract.LeaseEnded{LeaseNo: 1}, now)
-	require.Equal(t, []notice{{"web", contract.SignalHostLost}}, s.outbox)
+	require.Equal(t, contract.SignalHostLost, s.outbox[0].signal)
+	require.Equal(t, contract.WorkloadID("web"), s.outbox[0].to)
 	s.outbox = nil
 	w, _ := s.Hello(hello("i1"), now)
 	s.Live(contract.LeaseLive{LeaseNo: w.LeaseNo}, now)
-	require.Equal(t, []notice{{"web", contract.SignalHostBack}}, s.outbox)
+	require.Equal(t, contract.SignalHostBack, s.outbox[0].signal)
 }
 
 func TestAnAgentThatSaysGoodbyeLeaves(t *testing.T) {
@@ -116,9 +184,9 @@ func TestAnAgentThatSaysGoodbyeLeaves(t *testing.T) {
 }
 
 // One that is refused settles on what it held before. If that woke it, it would ask again and again without a pause.
-func TestASettleThatFreesNothingWakesNobody(t *testing.T) {
+func TestASettleThatFreesNothingOffersNothing(t *testing.T) {
 	s := online(t)
-	held := contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Disk: 0}}
+	held := contract.Needs{Kind: v1.KindContainer}
 	require.True(t, ask(s, "stopped", v1.KindContainer, 0).Granted)
 	require.True(t, ask(s, "big", v1.KindContainer, 1000).Granted)
 	again := contract.ReserveRequest{
@@ -126,18 +194,26 @@ func TestASettleThatFreesNothingWakesNobody(t *testing.T) {
 	}
 	require.False(t, s.Reserve(again, now).Granted)
 	s.outbox = nil
-	s.Settle(contract.SettleRequest{Workload: "stopped", Fence: 2, Needs: held})
-	require.Empty(t, s.outbox)
-	require.Equal(t, []string{"stopped"}, s.Waiting)
+	s.Settle(contract.SettleRequest{Workload: "stopped", Fence: 2, Needs: held}, now)
+	require.Empty(t, offered(s))
 
 	s.Release(contract.ReleaseRequest{Workload: "big", Fence: 1}, now)
-	require.Equal(t, []notice{{workload: "stopped", signal: contract.SignalWake}}, s.outbox)
+	require.Len(t, offered(s), 1)
 }
 
-func TestALapsedGrantWakesWhoWaits(t *testing.T) {
+func TestALapsedGrantIsOffered(t *testing.T) {
 	s := online(t)
 	require.True(t, ask(s, "slow", v1.KindContainer, 1000).Granted)
 	require.False(t, ask(s, "next", v1.KindContainer, 1000).Granted)
+	s.outbox = nil
 	s.Expire(now.Add(s.Timings.Grant))
-	require.Equal(t, []notice{{workload: "next", signal: contract.SignalWake}}, s.outbox[len(s.outbox)-1:])
+	require.Len(t, offered(s), 1)
+}
+
+func TestWithoutWaitersNobodyIsTold(t *testing.T) {
+	s := online(t)
+	require.True(t, ask(s, "web", v1.KindContainer, 1000).Granted)
+	s.outbox = nil
+	s.Release(contract.ReleaseRequest{Workload: "web", Fence: 1}, now)
+	require.Empty(t, s.outbox, "a deploy must not cost a message that nobody reads")
 }

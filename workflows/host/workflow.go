@@ -71,10 +71,17 @@ func handle(loop *entity.Loop, s *State) error {
 	if err != nil {
 		return err
 	}
+	err = entity.Update(loop, contract.UpdateChangeHost, func(_ workflow.Context, c contract.HostChange) (v1.Host, error) {
+		s.Change(c, now())
+		return s.View(), nil
+	})
+	if err != nil {
+		return err
+	}
 	entity.Signal(loop, contract.SignalLeaseLive, func(l contract.LeaseLive) { s.Live(l, now()) })
 	entity.Signal(loop, contract.SignalLeaseEnded, func(l contract.LeaseEnded) { s.Ended(l, now()) })
 	entity.Signal(loop, contract.SignalCapability, func(c contract.Capability) { s.Capability(c, now()) })
-	entity.Signal(loop, contract.SignalSettle, s.Settle)
+	entity.Signal(loop, contract.SignalSettle, func(r contract.SettleRequest) { s.Settle(r, now()) })
 	entity.Signal(loop, contract.SignalRelease, func(r contract.ReleaseRequest) { s.Release(r, now()) })
 	return workflow.SetQueryHandler(loop.Ctx, contract.QueryHostFull, func() (State, error) { return *s, nil })
 }
@@ -82,8 +89,7 @@ func handle(loop *entity.Loop, s *State) error {
 // tellOthers sends what the messages of this task left in the outbox.
 func tellOthers(loop *entity.Loop, s *State) {
 	for _, n := range s.outbox {
-		arg := contract.HostStatus{Host: s.Name, LeaseNo: s.LeaseNo}
-		loop.Send(contract.WorkloadID(n.workload), n.signal, arg)
+		loop.Send(n.to, n.signal, n.arg)
 	}
 	s.outbox = nil
 }

@@ -108,13 +108,13 @@ func TestHostFromHelloToGrant(t *testing.T) {
 		Host: "h1", Fleet: "f", Instance: "i1", Contract: contract.Number, Capacity: v1.Amounts{Memory: 100},
 		Runtimes: []v1.Runtime{{Name: "docker", Kinds: []v1.Kind{v1.KindContainer}, Ready: true}},
 	}
-	req := contract.ReserveRequest{Workload: "web", Fence: 7, Needs: contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Memory: 60}}}
+	req := contract.ReserveRequest{Workload: "web", Fence: 7, Passed: true, Needs: contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Memory: 60}}}
 	var welcome contract.Welcome
 	var early, reply, other contract.ReserveReply
 	env.RegisterDelayedCallback(func() { answer(t, env, contract.UpdateHello, h, &welcome) }, time.Second)
 	env.RegisterDelayedCallback(func() { answer(t, env, contract.UpdateReserve, req, &early) }, 2*time.Second)
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(contract.SignalLeaseLive, contract.LeaseLive{LeaseNo: 1}) }, 3*time.Second)
-	env.OnSignalExternalWorkflow(mock.Anything, contract.WorkloadID("web"), "", contract.SignalWake, mock.Anything).Return(nil).Once()
+	env.OnSignalExternalWorkflow(mock.Anything, contract.QueueID, "", contract.SignalRoom, mock.Anything).Return(nil)
 	env.RegisterDelayedCallback(func() { answer(t, env, contract.UpdateReserve, req, &reply) }, 4*time.Second)
 	// The grant lapses unless it is bound, and makes room for another.
 	req2 := req

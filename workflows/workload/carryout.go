@@ -36,8 +36,11 @@ func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepO
 
 func (e *workloadEntity) place(ctx workflow.Context, d Doing) (contract.PlaceOut, error) {
 	in := contract.PlaceIn{Reserve: contract.ReserveRequest{
-		Workload: e.s.Name, Fence: d.Fence, Generation: d.Generation, Needs: d.Needs,
-	}}
+		Workload: e.s.Name, Fence: d.Fence, Generation: d.Generation, Needs: d.Needs, Placement: d.Spec.Spec().Placement,
+	}, Priority: d.Spec.Spec().Priority, Since: d.StartedAt}
+	if !e.s.WaitsSince.IsZero() {
+		in.Since = e.s.WaitsSince
+	}
 	if e.s.Placement != nil {
 		in.Pinned = e.s.Placement.Host
 	}
@@ -78,4 +81,13 @@ func (e *workloadEntity) acknowledge() {
 		e.s.Acknowledged(err, workflow.Now(ctx))
 		e.Wake()
 	})
+}
+
+// leaveQueue tells the queue that the workload waits no more.
+func (e *workloadEntity) leaveQueue() {
+	if e.s.Leaving == 0 {
+		return
+	}
+	e.Send(contract.QueueID, contract.SignalLeave, contract.LeaveQueue{Workload: e.s.Name, Fence: e.s.Leaving})
+	e.s.Leaving = 0
 }

@@ -185,7 +185,11 @@ func backoff(t contract.Timings, name string, n int) time.Duration {
 	for i := 1; i < n && d < t.BackoffMax; i++ {
 		d *= 2
 	}
-	d = min(d, t.BackoffMax)
+	return jitter(min(d, t.BackoffMax), name, n)
+}
+
+// jitter adds up to a quarter to a pause, depending on the name and n alone.
+func jitter(d time.Duration, name string, n int) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
 	_, _ = h.Write([]byte{byte(n), byte(n >> 8)})

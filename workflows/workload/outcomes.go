@@ -8,8 +8,8 @@ import (
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
-// roomBackoff bounds the wait for room: a host that gets some wakes who it refused, this stands behind it.
-const roomBackoff = 15 * time.Second
+// roomBackoff is the wait for room, plus jitter: the queue wakes who waits, this stands behind it.
+const roomBackoff = 10 * time.Minute
 
 // stableAfter is how long a deploy must have lasted for a repair to be done at once.
 const stableAfter = time.Minute
@@ -34,6 +34,17 @@ func (s *State) Placed(p contract.PlaceOut) {
 		s.HostLost, s.HostLease = false, 0
 	}
 	s.Placement.Instance = p.Instance
+	if p.Queued && s.WaitsSince.IsZero() {
+		s.WaitsSince = s.Doing.StartedAt
+	}
+	s.leaveQueue()
+}
+
+// leaveQueue notes that the queue must be told that the workload waits no more.
+func (s *State) leaveQueue() {
+	if !s.WaitsSince.IsZero() {
+		s.WaitsSince, s.Leaving = time.Time{}, s.Fence
+	}
 }
 
 // Ledger is what the host's ledger must be told after an action: at most one of the two is set.
@@ -86,18 +97,29 @@ func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
 	default:
 		s.Tries++
 		s.Failure = &v1.Failure{Reason: e.Reason, Message: clip(e.Message, 600), Advice: clip(e.Advice, 200), Step: e.Step, Permanent: e.Permanent, At: now}
-		s.NextTry = now.Add(max(s.wait(e.Reason), e.After))
+		s.NextTry = now.Add(max(s.pause(e), e.After))
+		if e.Step == contract.ActivityPlace && waitsForRoom(e.Reason) && s.WaitsSince.IsZero() {
+			s.WaitsSince = d.StartedAt
+		}
 	}
 	return s.ledgerAfterFailure(d, mutated)
 }
 
-func (s *State) wait(reason v1.Reason) time.Duration {
-	w := backoff(s.Timings, s.Name, s.Tries)
+// pause is how long to wait after a failure.
+func (s *State) pause(e *contract.Error) time.Duration {
+	if e.Step == contract.ActivityPlace && waitsForRoom(e.Reason) {
+		return jitter(roomBackoff, s.Name, s.Tries)
+	}
+	return backoff(s.Timings, s.Name, s.Tries)
+}
+
+// waitsForRoom reports whether a refusal ends when some host gets room, or a runtime, or comes back.
+func waitsForRoom(reason v1.Reason) bool {
 	switch reason {
-	case v1.ReasonNoCapacity, v1.ReasonNoMatchingHost, v1.ReasonHostOffline, v1.ReasonPortConflict:
-		return min(w, roomBackoff)
+	case v1.ReasonNoCapacity, v1.ReasonNoMatchingHost, v1.ReasonHostOffline, v1.ReasonPortConflict, v1.ReasonRuntimeUnavailable:
+		return true
 	default:
-		return w
+		return false
 	}
 }
 

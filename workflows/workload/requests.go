@@ -123,6 +123,9 @@ func (s *State) want(wanted Wanted, verb v1.Verb, requestID string) {
 	s.WantedSeq = s.Seq
 	s.Wanted, s.Verb, s.WantedBy = wanted, verb, requestID
 	s.Failure, s.Tries, s.NextTry, s.Repairs = nil, 0, time.Time{}, 0
+	if wanted != WantRunning {
+		s.leaveQueue()
+	}
 	if wanted == WantRunning {
 		s.Ended = nil
 		if s.Job != nil {

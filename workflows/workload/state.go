@@ -44,6 +44,10 @@ type State struct {
 
 	Doing     *Doing     `json:"doing,omitempty"`
 	Placement *Placement `json:"placement,omitempty"`
+	// WaitsSince is when the workload was first refused room everywhere: it is in the queue until it leaves it.
+	WaitsSince time.Time `json:"waitsSince,omitzero"`
+	// Leaving is the fence with which it leaves the queue; zero once the queue was told.
+	Leaving int64 `json:"leaving,omitempty"`
 	// Deployed is the last deploy that succeeded and was not stopped since.
 	Deployed *Deployed `json:"deployed,omitempty"`
 	// Ended is set when the workload ended by itself and is not to be started again without a new request.

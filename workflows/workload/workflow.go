@@ -73,12 +73,14 @@ func (e *workloadEntity) run() error {
 			e.acknowledge()
 			continue
 		case StepClose:
+			e.leaveQueue()
 			if err := e.publish(); err != nil {
 				return err
 			}
 			return e.Sent()
 		case StepWait:
 		}
+		e.leaveQueue()
 		if err := e.publish(); err != nil {
 			return err
 		}

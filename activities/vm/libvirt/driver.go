@@ -3,9 +3,7 @@
 package libvirt
 
 import (
-	"cmp"
 	"log/slog"
-	"net/url"
 
 	"github.com/berth-dev/berth/activities/vm"
 )
@@ -21,8 +19,7 @@ const (
 type Config struct {
 	// Socket is libvirtd's local socket. Default: DefaultSocket.
 	Socket string
-	// URI is the hypervisor's. Default: DefaultURI. As in libvirt's own tools it may name the socket:
-	// "qemu:///system?socket=/run/other.sock".
+	// URI is the hypervisor's. Default: DefaultURI.
 	URI string
 	Log *slog.Logger
 }
@@ -40,9 +37,8 @@ var _ vm.Driver = (*Driver)(nil)
 
 // New returns a driver. It does not connect yet.
 func New(cfg Config) *Driver {
-	uri, socket := splitURI(cfg.URI)
 	d := &Driver{
-		socket: cmp.Or(cfg.Socket, socket), uri: uri, log: cfg.Log, hung: hungCalls{n: map[string]int{}}, quick: newLane(), slow: newLane(),
+		socket: cfg.Socket, uri: cfg.URI, log: cfg.Log, hung: hungCalls{n: map[string]int{}}, quick: newLane(), slow: newLane(),
 	}
 	if d.socket == "" {
 		d.socket = DefaultSocket
@@ -54,22 +50,6 @@ func New(cfg Config) *Driver {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	return d
-}
-
-// splitURI takes the socket out of a URI: which socket it is, is no affair of libvirtd's.
-func splitURI(uri string) (rest, socket string) {
-	u, err := url.Parse(uri)
-	if err != nil {
-		return uri, "" // libvirt says better what is wrong with it
-	}
-	query := u.Query()
-	socket = query.Get("socket")
-	if socket == "" {
-		return uri, ""
-	}
-	query.Del("socket")
-	u.RawQuery = query.Encode()
-	return u.String(), socket
 }
 
 // Close gives the connections up, each as soon as no call is under way on it.

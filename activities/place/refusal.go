@@ -1,0 +1,51 @@
+package place
+
+import (
+	"slices"
+	"strings"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// Refusal is why one host does not take a workload.
+type Refusal struct {
+	Host   string
+	Reason v1.Reason
+	Short  string
+}
+
+// refused turns the hosts' answers into one error. Its reason is theirs if they agree, NoCapacity if any has too little
+// room, and else that none matches.
+func refused(all []Refusal) error {
+	if len(all) == 0 {
+		return contract.Retryable(v1.ReasonNoMatchingHost, "start an agent: berth agent", "no host has joined the fleet")
+	}
+	reason := all[0].Reason
+	lines := make([]string, 0, len(all))
+	for _, r := range all {
+		if r.Reason != reason {
+			reason = v1.ReasonNoMatchingHost
+		}
+		lines = append(lines, r.Host+": "+r.Short)
+	}
+	if slices.ContainsFunc(all, func(r Refusal) bool { return r.Reason == v1.ReasonNoCapacity }) {
+		reason = v1.ReasonNoCapacity
+	}
+	return contract.Retryable(reason, advice(reason), "%s", strings.Join(lines, "; "))
+}
+
+func advice(reason v1.Reason) string {
+	switch reason {
+	case v1.ReasonNoCapacity:
+		return "it runs as soon as there is room: stop or remove something, ask for less, or add a host"
+	case v1.ReasonHostOffline:
+		return "start the host's agent"
+	case v1.ReasonRuntimeUnavailable:
+		return "install or start the runtime on the host; the agent notices by itself"
+	case v1.ReasonPortConflict:
+		return "choose another host port, or remove the workload that has it"
+	default:
+		return "see berth hosts"
+	}
+}

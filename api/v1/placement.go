@@ -1,0 +1,122 @@
+package v1
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Placement says on which hosts a workload may run. Empty fields allow all.
+type Placement struct {
+	// Hosts are the only hosts that may run it.
+	Hosts []string `json:"hosts,omitempty"`
+	// Labels are conditions on a host's labels, all of which must hold: "rack=a", "disk!=hdd", "zone in (a, b)", or
+	// "gpu" alone for a label that must exist.
+	Labels []string `json:"labels,omitempty"`
+	// Apart names a label of the workload: no host runs two workloads that carry it with the same value.
+	Apart string `json:"apart,omitempty"`
+}
+
+// LabelCondition is one condition on a host's labels, read by ParseLabelCondition.
+type LabelCondition struct {
+	Key string
+	// Values are those allowed, or with Not those refused. None with Not unset means that the label must exist.
+	Values []string
+	Not    bool
+}
+
+// ParseLabelCondition reads "key=value", "key!=value", "key in (a, b)" or "key".
+func ParseLabelCondition(s string) (LabelCondition, error) {
+	t := strings.TrimSpace(s)
+	c := LabelCondition{}
+	if key, list, found := strings.Cut(t, " in "); found {
+		inner, ok := strings.CutPrefix(strings.TrimSpace(list), "(")
+		inner, closed := strings.CutSuffix(inner, ")")
+		if !ok || !closed {
+			return c, fmt.Errorf("%q needs its values in parentheses, as in: zone in (a, b)", clip(s, MaxLabelLength))
+		}
+		c.Key = strings.TrimSpace(key)
+		for _, v := range strings.Split(inner, ",") {
+			c.Values = append(c.Values, strings.TrimSpace(v))
+		}
+		return c, c.check(s)
+	}
+	if key, value, found := strings.Cut(t, "!="); found {
+		c.Key, c.Values, c.Not = strings.TrimSpace(key), []string{strings.TrimSpace(value)}, true
+		return c, c.check(s)
+	}
+	if key, value, found := strings.Cut(t, "="); found {
+		c.Key, c.Values = strings.TrimSpace(key), []string{strings.TrimSpace(value)}
+		return c, c.check(s)
+	}
+	c.Key = t
+	return c, c.check(s)
+}
+
+func (c LabelCondition) check(s string) error {
+	if !isLabelText(c.Key) {
+		return fmt.Errorf("%q is not a condition such as rack=a, disk!=hdd, zone in (a, b) or gpu", clip(s, MaxLabelLength))
+	}
+	for _, v := range c.Values {
+		if v != "" && !isLabelText(v) {
+			return fmt.Errorf("%q is not a label's value", clip(v, MaxLabelLength))
+		}
+	}
+	return nil
+}
+
+// Holds reports whether a host with these labels meets the condition. As everywhere, a label that is not there differs
+// from every value.
+func (c LabelCondition) Holds(labels map[string]string) bool {
+	value, exists := labels[c.Key]
+	switch {
+	case c.Not:
+		return !exists || !slices.Contains(c.Values, value)
+	case len(c.Values) == 0:
+		return exists
+	default:
+		return exists && slices.Contains(c.Values, value)
+	}
+}
+
+// Refuses says why a host may not run the workload, or nothing if it may. Conditions that can't be read are refused by
+// Validate, and here.
+func (p *Placement) Refuses(host string, labels map[string]string) string {
+	if p == nil {
+		return ""
+	}
+	if len(p.Hosts) > 0 && !slices.Contains(p.Hosts, host) {
+		return "the spec names other hosts"
+	}
+	for _, s := range p.Labels {
+		c, err := ParseLabelCondition(s)
+		if err != nil {
+			return err.Error()
+		}
+		if !c.Holds(labels) {
+			return fmt.Sprintf("the host does not meet %q", s)
+		}
+	}
+	return ""
+}
+
+func checkPlacement(m *mistakes, p Path, placement *Placement) {
+	if placement == nil {
+		return
+	}
+	if checkCount(m, p.Key("hosts"), len(placement.Hosts), MaxPlacementHosts) {
+		for i, h := range placement.Hosts {
+			checkName(m, p.Key("hosts").Index(i), h)
+		}
+	}
+	if checkCount(m, p.Key("labels"), len(placement.Labels), MaxLabels) {
+		for i, s := range placement.Labels {
+			if _, err := ParseLabelCondition(s); err != nil {
+				m.add(p.Key("labels").Index(i), "%s", err.Error())
+			}
+		}
+	}
+	if placement.Apart != "" && !isLabelText(placement.Apart) {
+		m.add(p.Key("apart"), "must be the key of a label")
+	}
+}

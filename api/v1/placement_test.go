@@ -1,0 +1,44 @@
+package v1
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLabelConditions(t *testing.T) {
+	labels := map[string]string{"rack": "a", "gpu": ""}
+	for condition, holds := range map[string]bool{
+		"rack=a": true, "rack=b": false, "rack = a": true, "zone=a": false,
+		"rack!=a": false, "rack!=b": true, "zone!=a": true,
+		"rack in (a, b)": true, "rack in (b,c)": false, "zone in (a)": false,
+		"gpu": true, "zone": false,
+	} {
+		c, err := ParseLabelCondition(condition)
+		require.NoError(t, err, condition)
+		require.Equal(t, holds, c.Holds(labels), condition)
+	}
+	for _, bad := range []string{"", "=a", "rack in a, b", "rack in (a", "rack==a", "ra ck=a", "rack=a b", "!=a", "(a)"} {
+		_, err := ParseLabelCondition(bad)
+		require.Error(t, err, bad)
+	}
+}
+
+func TestPlacementRefuses(t *testing.T) {
+	labels := map[string]string{"rack": "a"}
+	require.Empty(t, (*Placement)(nil).Refuses("h1", labels))
+	require.Empty(t, (&Placement{Hosts: []string{"h1"}, Labels: []string{"rack=a"}}).Refuses("h1", labels))
+	require.NotEmpty(t, (&Placement{Hosts: []string{"h2"}}).Refuses("h1", labels))
+	require.Contains(t, (&Placement{Labels: []string{"rack=a", "rack!=a"}}).Refuses("h1", labels), "rack!=a")
+}
+
+func FuzzLabelCondition(f *testing.F) {
+	f.Add("rack in (a, b)")
+	f.Add("a!=b")
+	f.Fuzz(func(t *testing.T, s string) {
+		if c, err := ParseLabelCondition(s); err == nil {
+			require.NotEmpty(t, c.Key)
+			c.Holds(map[string]string{c.Key: "x"})
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package contract
+
+import (
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+// QueueID is the workflow id of the one queue of the fleet.
+const QueueID = "fleet/queue"
+
+// QueueInput starts the queue.
+type QueueInput struct {
+	ContinueAsNewAt int `json:"continueAsNewAt"`
+}
+
+// Waiter is a workload that was refused everywhere.
+type Waiter struct {
+	Workload string `json:"workload"`
+	Fence    int64  `json:"fence"`
+	Priority int    `json:"priority,omitempty"`
+	// Since is when it was first refused: it keeps its place while it waits.
+	Since     time.Time     `json:"since"`
+	Needs     Needs         `json:"needs"`
+	Placement *v1.Placement `json:"placement,omitempty"`
+	// Pinned is the only host that it may run on, because its data is there.
+	Pinned string `json:"pinned,omitempty"`
+}
+
+// LeaveQueue says that a workload waits no more: it was placed, stopped or removed.
+type LeaveQueue struct {
+	Workload string `json:"workload"`
+	Fence    int64  `json:"fence"`
+}
+
+// Room is what a host says of itself when it may have room for somebody: after a release, an uncordon, or when it comes
+// online.
+type Room struct {
+	Host   string            `json:"host"`
+	Free   v1.Amounts        `json:"free"`
+	Labels map[string]string `json:"labels,omitempty"`
+	Kinds  []v1.Kind         `json:"kinds,omitempty"`
+}
+
+// AskAhead asks whether anybody in the queue goes before a newcomer that a host would have room for.
+type AskAhead struct {
+	Host     Room   `json:"host"`
+	Newcomer Waiter `json:"newcomer"`
+}
+
+// Ahead names who goes before; nobody if it is empty.
+type Ahead struct {
+	Workload string `json:"workload,omitempty"`
+}

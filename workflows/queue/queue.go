@@ -1,0 +1,174 @@
+// Package queue is fleet/queue: who waits for room, in which order they are woken, and that one at a time is.
+package queue
+
+import (
+	"sort"
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// answerWithin is how long a wake stays outstanding without an answer before the next one is tried.
+const answerWithin = 10 * time.Second
+
+// State is all that the queue carries from run to run.
+type State struct {
+	// Waiting is who waits, by workload.
+	Waiting map[string]contract.Waiter `json:"waiting,omitempty"`
+	// Woken is the wake that has not been answered yet.
+	Woken *Wake `json:"woken,omitempty"`
+	// Rooms are hosts that said they have room, and have not been offered to everybody since.
+	Rooms map[string]Room `json:"rooms,omitempty"`
+	// ContinueAsNewAt is the number of history events after which the queue continues as new.
+	ContinueAsNewAt int `json:"continueAsNewAt"`
+}
+
+// Wake is an offer of a host's room to one workload.
+type Wake struct {
+	Workload string    `json:"workload"`
+	Host     string    `json:"host"`
+	At       time.Time `json:"at"`
+}
+
+// Room is what a host said of itself, and who was woken for it already.
+type Room struct {
+	contract.Room
+	Offered map[string]bool `json:"offered,omitempty"`
+}
+
+// Enqueue registers a workload, or answers its wake with a refusal: it keeps its place.
+func (s *State) Enqueue(w contract.Waiter) {
+	if s.Waiting == nil {
+		s.Waiting = map[string]contract.Waiter{}
+	}
+	if before, ok := s.Waiting[w.Workload]; ok && before.Fence <= w.Fence {
+		w.Since = before.Since
+	}
+	s.Waiting[w.Workload] = w
+	s.answered(w.Workload)
+}
+
+// Leave takes a workload out: it was placed, or wants nothing any more.
+func (s *State) Leave(l contract.LeaveQueue) {
+	if w, ok := s.Waiting[l.Workload]; ok && w.Fence <= l.Fence {
+		delete(s.Waiting, l.Workload)
+	}
+	s.answered(l.Workload)
+}
+
+// Offer notes that a host may have room. It is offered to everybody anew.
+func (s *State) Offer(r contract.Room) {
+	if s.Rooms == nil {
+		s.Rooms = map[string]Room{}
+	}
+	s.Rooms[r.Host] = Room{Room: r}
+}
+
+// Next says whom to wake now, if anybody. Offers that nobody is left for are dropped.
+func (s *State) Next(now time.Time) *Wake {
+	if s.Woken != nil {
+		if now.Before(s.Woken.At.Add(answerWithin)) {
+			return nil
+		}
+		s.Woken = nil // it did not answer: the next one is tried
+	}
+	order := s.order()
+	for _, host := range s.hosts() {
+		room := s.Rooms[host]
+		for _, w := range order {
+			if room.Offered[w.Workload] || !fits(room.Room, w) {
+				continue
+			}
+			if room.Offered == nil {
+				room.Offered = map[string]bool{}
+			}
+			room.Offered[w.Workload] = true
+			s.Rooms[host] = room
+			s.Woken = &Wake{Workload: w.Workload, Host: host, At: now}
+			return s.Woken
+		}
+		delete(s.Rooms, host)
+	}
+	return nil
+}
+
+// Deadline is when an unanswered wake is given up, or zero.
+func (s *State) Deadline() time.Time {
+	if s.Woken == nil {
+		return time.Time{}
+	}
+	return s.Woken.At.Add(answerWithin)
+}
+
+// Ahead returns who goes before a workload that is not in the queue: the first waiter that would fit the host and that the
+// newcomer does not outrank. Empty means that it may pass.
+func (s *State) Ahead(host contract.Room, newcomer contract.Waiter) string {
+	for _, w := range s.order() {
+		if w.Workload == newcomer.Workload {
+			return ""
+		}
+		if w.Priority >= newcomer.Priority && fits(host, w) {
+			return w.Workload
+		}
+	}
+	return ""
+}
+
+func (s *State) answered(workload string) {
+	if s.Woken != nil && s.Woken.Workload == workload {
+		s.Woken = nil
+	}
+}
+
+// order is by priority, then by age, then by name.
+//
+//workflowcheck:ignore
+func (s *State) order() []contract.Waiter {
+	all := make([]contract.Waiter, 0, len(s.Waiting))
+	for _, w := range s.Waiting {
+		all = append(all, w)
+	}
+	sort.Slice(all, func(i, j int) bool {
+		a, b := all[i], all[j]
+		switch {
+		case a.Priority != b.Priority:
+			return a.Priority > b.Priority
+		case !a.Since.Equal(b.Since):
+			return a.Since.Before(b.Since)
+		default:
+			return a.Workload < b.Workload
+		}
+	})
+	return all
+}
+
+// hosts are those with an offer, by name.
+//
+//workflowcheck:ignore
+func (s *State) hosts() []string {
+	names := make([]string, 0, len(s.Rooms))
+	for name := range s.Rooms {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// fits is a guess from what the host said last. The host's ledger decides.
+func fits(r contract.Room, w contract.Waiter) bool {
+	n := w.Needs.Amount
+	return enough(n.CPUs, r.Free.CPUs) && enough(n.Memory, r.Free.Memory) && enough(n.Disk, r.Free.Disk) &&
+		(w.Pinned == "" || w.Pinned == r.Host) && w.Placement.Refuses(r.Host, r.Labels) == "" && contains(r.Kinds, w.Needs.Kind)
+}
+
+func enough[T ~int64](need, free T) bool { return need == 0 || need <= free }
+
+func contains(kinds []v1.Kind, kind v1.Kind) bool {
+	for _, k := range kinds {
+		if k == kind {
+			return true
+		}
+	}
+	return false
+}

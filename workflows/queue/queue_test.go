@@ -1,0 +1,123 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+var t0 = time.UnixMilli(1_700_000_000_000)
+
+func waiter(name string, priority int, age time.Duration, memory v1.Bytes) contract.Waiter {
+	return contract.Waiter{
+		Workload: name, Fence: 1, Priority: priority, Since: t0.Add(-age),
+		Needs: contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Memory: memory}},
+	}
+}
+
+func room(host string, memory v1.Bytes) contract.Room {
+	return contract.Room{Host: host, Free: v1.Amounts{Memory: memory}, Kinds: []v1.Kind{v1.KindContainer}}
+}
+
+// wakes answers every wake with a refusal, and returns who was woken.
+func wakes(s *State) (names []string) {
+	for w := s.Next(t0); w != nil; w = s.Next(t0) {
+		names = append(names, w.Workload)
+		s.Enqueue(s.Waiting[w.Workload])
+	}
+	return names
+}
+
+func TestHighestPriorityThenOldestGoesFirst(t *testing.T) {
+	s := &State{}
+	s.Enqueue(waiter("young", 0, time.Minute, 1))
+	s.Enqueue(waiter("old", 0, time.Hour, 1))
+	s.Enqueue(waiter("important", 5, time.Second, 1))
+	s.Offer(room("h1", 10))
+	require.Equal(t, []string{"important", "old", "young"}, wakes(s))
+	require.Empty(t, s.Rooms, "an offer is over when everybody was asked")
+}
+
+func TestOnlyWhoFitsIsWoken(t *testing.T) {
+	s := &State{}
+	s.Enqueue(waiter("big", 9, time.Hour, 100))
+	s.Enqueue(waiter("small", 0, time.Hour, 5))
+	elsewhere := waiter("elsewhere", 0, time.Hour, 1)
+	elsewhere.Placement = &v1.Placement{Labels: []string{"rack=b"}}
+	s.Enqueue(elsewhere)
+	pinned := waiter("pinned", 0, time.Hour, 1)
+	pinned.Pinned = "h2"
+	s.Enqueue(pinned)
+	vm := waiter("vm", 0, time.Hour, 1)
+	vm.Needs.Kind = v1.KindVM
+	s.Enqueue(vm)
+	s.Offer(room("h1", 10))
+	require.Equal(t, []string{"small"}, wakes(s))
+}
+
+func TestAWakeIsOutstandingUntilItIsAnswered(t *testing.T) {
+	s := &State{}
+	s.Enqueue(waiter("a", 0, time.Hour, 1))
+	s.Enqueue(waiter("b", 0, time.Minute, 1))
+	s.Offer(room("h1", 10))
+	require.Equal(t, "a", s.Next(t0).Workload)
+	require.Nil(t, s.Next(t0.Add(time.Second)), "nobody else is woken meanwhile")
+	require.Equal(t, t0.Add(answerWithin), s.Deadline())
+
+	s.Leave(contract.LeaveQueue{Workload: "a", Fence: 1})
+	require.Equal(t, "b", s.Next(t0.Add(time.Second)).Workload, "placed: the next is tried")
+	require.Nil(t, s.Next(t0.Add(2*time.Second)))
+	require.Nil(t, s.Next(t0.Add(time.Hour)), "no answer: the next would be tried, and there is none")
+	require.Contains(t, s.Waiting, "b", "it still waits")
+}
+
+func TestAWaiterKeepsItsPlace(t *testing.T) {
+	s := &State{}
+	s.Enqueue(waiter("a", 0, time.Hour, 1))
+	again := waiter("a", 0, 0, 1)
+	again.Fence = 2
+	s.Enqueue(again)
+	require.Equal(t, t0.Add(-time.Hour), s.Waiting["a"].Since)
+	s.Leave(contract.LeaveQueue{Workload: "a", Fence: 1})
+	require.Contains(t, s.Waiting, "a", "a leave of the past")
+	s.Leave(contract.LeaveQueue{Workload: "a", Fence: 2})
+	require.Empty(t, s.Waiting)
+}
+
+func TestANewcomerQueuesBehindWhoItDoesNotOutrank(t *testing.T) {
+	s := &State{}
+	s.Enqueue(waiter("big", 9, time.Hour, 100))
+	s.Enqueue(waiter("a", 1, time.Hour, 1))
+	for name, c := range map[string]struct {
+		newcomer contract.Waiter
+		ahead    string
+	}{
+		"equal":     {waiter("new", 1, 0, 1), "a"},
+		"lower":     {waiter("new", 0, 0, 1), "a"},
+		"outranks":  {waiter("new", 2, 0, 1), ""},
+		"is itself": {waiter("a", 1, 0, 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.ahead, s.Ahead(room("h1", 10), c.newcomer), "one that does not fit blocks nobody")
+		})
+	}
+}
+
+func TestFiftyWaitersAreServedInOrder(t *testing.T) {
+	s := &State{}
+	for i := range 50 {
+		s.Enqueue(waiter(fmt.Sprintf("w%02d", i), 0, time.Duration(50-i)*time.Second, 1))
+	}
+	for i := range 50 {
+		s.Offer(room("h1", 1))
+		w := s.Next(t0)
+		require.Equal(t, fmt.Sprintf("w%02d", i), w.Workload)
+		s.Leave(contract.LeaveQueue{Workload: w.Workload, Fence: 1})
+	}
+	require.Nil(t, s.Next(t0))
+}

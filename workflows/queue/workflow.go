@@ -1,0 +1,49 @@
+package queue
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/berth-dev/berth/workflows/contract"
+	"github.com/berth-dev/berth/workflows/entity"
+)
+
+// Input starts a run of Queue. It has the wire form of contract.QueueInput.
+type Input struct {
+	ContinueAsNewAt int    `json:"continueAsNewAt"`
+	State           *State `json:"state,omitempty"`
+}
+
+// Queue wakes those who wait for room, one at a time. It ends when nobody waits; the next one starts it again.
+func Queue(ctx workflow.Context, in Input) error {
+	s := in.State
+	if s == nil {
+		s = &State{ContinueAsNewAt: in.ContinueAsNewAt}
+	}
+	loop := entity.New(ctx, s.ContinueAsNewAt)
+	entity.Signal(loop, contract.SignalEnqueue, s.Enqueue)
+	entity.Signal(loop, contract.SignalLeave, s.Leave)
+	entity.Signal(loop, contract.SignalRoom, s.Offer)
+	err := entity.Update(loop, contract.UpdateAhead, func(_ workflow.Context, a contract.AskAhead) (contract.Ahead, error) {
+		return contract.Ahead{Workload: s.Ahead(a.Host, a.Newcomer)}, nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := workflow.SetQueryHandler(loop.Ctx, contract.QueryQueue, func() (State, error) { return *s, nil }); err != nil {
+		return err
+	}
+	for {
+		if err := loop.Wait(s.Deadline()); err != nil {
+			return err
+		}
+		if w := s.Next(workflow.Now(loop.Ctx)); w != nil {
+			loop.Send(contract.WorkloadID(w.Workload), contract.SignalWake, struct{}{})
+		}
+		switch {
+		case len(s.Waiting) == 0 && loop.Quiet():
+			return nil
+		case loop.ShouldContinueAsNew():
+			return workflow.NewContinueAsNewError(loop.Ctx, contract.WorkflowQueue, Input{State: s, ContinueAsNewAt: s.ContinueAsNewAt})
+		}
+	}
+}
