@@ -22,6 +22,30 @@ func (c *Client) Host(ctx context.Context, name string) (v1.Host, error) {
 	return out, err
 }
 
+// Cordon keeps new work away from a host, or lets it in again, and returns the host as it is then.
+func (c *Client) Cordon(ctx context.Context, host string, on bool) (v1.Host, error) {
+	verb := "uncordon"
+	if on {
+		verb = "cordon"
+	}
+	return c.changeHost(ctx, host, verb)
+}
+
+// SwitchRuntime switches a host's runtime on or off for new work, and returns the host as it is then.
+func (c *Client) SwitchRuntime(ctx context.Context, host, runtime string, on bool) (v1.Host, error) {
+	verb := "disable"
+	if on {
+		verb = "enable"
+	}
+	return c.changeHost(ctx, host, "runtimes", runtime, verb)
+}
+
+func (c *Client) changeHost(ctx context.Context, host string, path ...string) (v1.Host, error) {
+	var out v1.Host
+	err := c.do(ctx, call{method: http.MethodPost, path: append([]string{"v1/hosts", host}, path...), out: &out})
+	return out, err
+}
+
 // ActionFilter picks actions. Empty fields pick all.
 type ActionFilter struct {
 	Workload, Verb, Status, Host string

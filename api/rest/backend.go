@@ -4,6 +4,7 @@ import (
 	"context"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
 )
 
 // Backend is what the handlers stand on. Its failures are *contract.Error or v1.FieldErrors; anything else is answered
@@ -23,6 +24,8 @@ type Backend interface {
 	Logs(ctx context.Context, name string, tail int) (v1.Logs, error)
 	// Host returns one host.
 	Host(ctx context.Context, name string) (v1.Host, error)
+	// ChangeHost does what an admin asks of a host, and returns it as it is then.
+	ChangeHost(ctx context.Context, name string, change contract.HostChange) (v1.Host, error)
 	// Hosts returns one page of hosts.
 	Hosts(ctx context.Context, page Page) (v1.HostList, error)
 	// Actions returns actions, newest first.

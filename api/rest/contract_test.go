@@ -120,7 +120,7 @@ func checkExchange(router routers.Router, handler http.Handler, w http.ResponseW
 	return nil
 }
 
-// changes are all that the Go client can ask for that changes something; the rest is in one and lists.
+// changes are all that the Go client can ask for that changes something; of a workload; the rest is in one and lists.
 func changes(t *testing.T, c *client.Client) []error {
 	t.Helper()
 	ctx := t.Context()
@@ -143,6 +143,10 @@ func one(t *testing.T, c *client.Client) []error {
 	errs.add(c.Get(t.Context(), "web"))
 	errs.add(c.Logs(t.Context(), "web", 10))
 	errs.add(c.Host(t.Context(), "h1"))
+	errs.add(c.Cordon(t.Context(), "h1", true))
+	errs.add(c.Cordon(t.Context(), "h1", false))
+	errs.add(c.SwitchRuntime(t.Context(), "h1", "docker", false))
+	errs.add(c.SwitchRuntime(t.Context(), "h1", "docker", true))
 	return errs
 }
 

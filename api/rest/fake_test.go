@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
 )
 
 // fakeBackend answers every operation with fixed words, or with err: these tests are about HTTP.
@@ -22,6 +23,7 @@ type fakeBackend struct {
 	query   WorkloadQuery
 	actions ActionQuery
 	secrets bool
+	change  contract.HostChange
 	checks  []v1.Check
 	hold    chan struct{}
 }
@@ -89,6 +91,11 @@ func (f *fakeBackend) Workloads(_ context.Context, q WorkloadQuery) (v1.Workload
 
 func (f *fakeBackend) Logs(context.Context, string, int) (v1.Logs, error) {
 	return v1.Logs{Lines: []string{"one", "two"}, Truncated: true}, f.err
+}
+
+func (f *fakeBackend) ChangeHost(_ context.Context, name string, c contract.HostChange) (v1.Host, error) {
+	f.change = c
+	return sampleHost(name), f.err
 }
 
 func (f *fakeBackend) Host(_ context.Context, name string) (v1.Host, error) {

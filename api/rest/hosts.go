@@ -1,6 +1,10 @@
 package rest
 
-import "github.com/gin-gonic/gin"
+import (
+	"github.com/gin-gonic/gin"
+
+	"github.com/berth-dev/berth/workflows/contract"
+)
 
 // listHosts shows one page of hosts.
 func (s *server) listHosts(c *gin.Context) (answer, error) {
@@ -28,4 +32,36 @@ func (s *server) getHost(c *gin.Context) (answer, error) {
 		return answer{}, err
 	}
 	return ok(host)
+}
+
+// changeHost does what an admin asks of a host.
+func (s *server) changeHost(change func(*params) contract.HostChange) handler {
+	return func(c *gin.Context) (answer, error) {
+		p := params{c: c}
+		name, wanted := p.pathName(), change(&p)
+		if err := p.err(); err != nil {
+			return answer{}, err
+		}
+		host, err := s.Backend.ChangeHost(c.Request.Context(), name, wanted)
+		if err != nil {
+			return answer{}, err
+		}
+		return ok(host)
+	}
+}
+
+// cordon keeps new work away from a host, or lets it in again.
+func cordon(on bool) func(*params) contract.HostChange {
+	return func(*params) contract.HostChange { return contract.HostChange{Cordon: &on} }
+}
+
+// runtimes switches a host's runtime on or off.
+func runtimes(on bool) func(*params) contract.HostChange {
+	return func(p *params) contract.HostChange {
+		name := []string{p.pathRuntime()}
+		if on {
+			return contract.HostChange{EnableRuntimes: name}
+		}
+		return contract.HostChange{DisableRuntimes: name}
+	}
 }

@@ -33,6 +33,9 @@ func (p *params) name(field, value string) string {
 
 func (p *params) pathName() string { return p.name("name", p.c.Param("name")) }
 
+// pathRuntime reads the name of a host's runtime.
+func (p *params) pathRuntime() string { return p.name("runtime", p.c.Param("runtime")) }
+
 func (p *params) queryName(field string) string {
 	if value := p.c.Query(field); value != "" {
 		return p.name(field, value)

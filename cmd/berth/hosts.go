@@ -15,20 +15,13 @@ import (
 func hostsCommand(a *app) *cobra.Command {
 	var s clientSettings
 	var o output
-	cmd := &cobra.Command{Use: "hosts [NAME]", Short: "List hosts, or show one", Args: cobra.MaximumNArgs(1)}
+	cmd := &cobra.Command{Use: "hosts", Short: "List hosts", Args: cobra.NoArgs}
 	a.settings(cmd, s.define)
 	o.define(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := s.dial()
 		if err != nil {
 			return err
-		}
-		if len(args) == 1 {
-			host, err := c.Host(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return o.print(a.out, host, hostsTable([]v1.Host{host}, time.Now()))
 		}
 		list, err := hostsAll(cmd.Context(), c)
 		if err != nil {

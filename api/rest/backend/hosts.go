@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/berth-dev/berth/api/rest"
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -45,4 +46,29 @@ func (b *Backend) host(info *workflowpb.WorkflowExecutionInfo) (v1.Host, error) 
 	host := v1.Host{Name: name, State: v1.HostJoining, LastChange: info.GetStartTime().AsTime()}
 	_, err := b.memo(info.GetMemo(), contract.MemoStatus, &host)
 	return host, err
+}
+
+// ChangeHost does what an admin asks of a host. What it names are states, so that a repeat changes nothing more.
+func (b *Backend) ChangeHost(ctx context.Context, name string, change contract.HostChange) (v1.Host, error) {
+	within, cancel := context.WithTimeout(ctx, b.AnswerWithin)
+	defer cancel()
+	handle, err := b.Client.UpdateWorkflow(within, client.UpdateWorkflowOptions{
+		WorkflowID: contract.HostID(name), UpdateName: contract.UpdateChangeHost, Args: []any{change},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	var host v1.Host
+	if err == nil {
+		err = handle.Get(within, &host)
+	}
+	switch {
+	case err == nil:
+		return host, nil
+	case isNotFound(err):
+		return host, notFound("host", name)
+	case noAnswer(err):
+		return host, contract.Retryable(v1.ReasonUnavailable, "check that a `berth server` runs, then repeat the request",
+			"no control worker answered within %s", b.AnswerWithin)
+	default:
+		return host, fault(err)
+	}
 }

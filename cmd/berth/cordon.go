@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/api/client"
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+func cordonCommands(a *app) []*cobra.Command {
+	return []*cobra.Command{
+		hostChangeCommand(a, "cordon HOST...", "Keep new work away from hosts; what runs there stays",
+			func(ctx context.Context, c *client.Client, host string) (v1.Host, error) {
+				return c.Cordon(ctx, host, true)
+			}),
+		hostChangeCommand(a, "uncordon HOST...", "Let new work in again",
+			func(ctx context.Context, c *client.Client, host string) (v1.Host, error) {
+				return c.Cordon(ctx, host, false)
+			}),
+	}
+}
+
+// hostCommand shows one host, and switches its runtimes.
+func hostCommand(a *app) *cobra.Command {
+	var off, on []string
+	cmd := hostChangeCommand(a, "host HOST", "Show a host, or switch its runtimes off and on",
+		func(ctx context.Context, c *client.Client, name string) (v1.Host, error) {
+			for _, runtime := range off {
+				if _, err := c.SwitchRuntime(ctx, name, runtime, false); err != nil {
+					return v1.Host{}, err
+				}
+			}
+			for _, runtime := range on {
+				if _, err := c.SwitchRuntime(ctx, name, runtime, true); err != nil {
+					return v1.Host{}, err
+				}
+			}
+			return c.Host(ctx, name)
+		})
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.Flags().StringSliceVar(&off, "disable-runtime", nil, "runtime to switch off for new work: docker or libvirt")
+	cmd.Flags().StringSliceVar(&on, "enable-runtime", nil, "runtime to switch on again")
+	return cmd
+}
+
+// hostChangeCommand does one thing to each host that is named, and shows the hosts as they are then.
+func hostChangeCommand(a *app, use, short string, change func(context.Context, *client.Client, string) (v1.Host, error)) *cobra.Command {
+	var s clientSettings
+	var o output
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.MinimumNArgs(1)}
+	a.settings(cmd, s.define)
+	o.define(cmd)
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		c, err := s.dial()
+		if err != nil {
+			return err
+		}
+		hosts := []v1.Host{}
+		var errs []error
+		for _, name := range names {
+			host, err := change(cmd.Context(), c, name)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+				continue
+			}
+			hosts = append(hosts, host)
+		}
+		if len(hosts) > 0 {
+			errs = append(errs, o.print(a.out, v1.HostList{Items: hosts}, hostsTable(hosts, time.Now())))
+		}
+		return errors.Join(errs...)
+	}
+	return cmd
+}
