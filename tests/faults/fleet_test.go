@@ -84,7 +84,17 @@ func newFleet(t *testing.T) *fleet {
 	f.container = harness.ContainerImage(t)
 	f.guest = f.serve("guest.qcow2", harness.GuestImage(t))
 	f.network = newNetwork(t, f.ID)
+	t.Cleanup(func() { clearLogs(t, f.ID) })
 	return f
+}
+
+// clearLogs removes what libvirt keeps of domains that are gone.
+func clearLogs(t *testing.T, id string) {
+	logs, err := filepath.Glob("/var/log/libvirt/qemu/berth." + id + ".*")
+	require.NoError(t, err)
+	for _, path := range logs {
+		require.NoError(t, os.Remove(path))
+	}
 }
 
 // serve offers a file under a name.

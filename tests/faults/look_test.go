@@ -127,6 +127,12 @@ func lookAtDomain(f *fleet, w *work) (sight, error) {
 	}
 	s.disks = files
 	name := w.domain(f)
+	// libvirt's own log of the domain has a line for each start.
+	log, err := os.ReadFile(filepath.Join("/var/log/libvirt/qemu", name+".log"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	s.starts = strings.Count(string(log), ": starting up libvirt version")
 	if !containsLine(out, name) {
 		return s, nil
 	}
@@ -145,19 +151,8 @@ func lookAtDomain(f *fleet, w *work) (sight, error) {
 	} else if _, after, ok := strings.Cut(out, `generation='`); ok {
 		_, err = fmt.Sscanf(after, "%d", &s.generation)
 	}
-	if err != nil {
-		return s, err
-	}
-	// libvirt's own log of the domain has a line for each start.
-	log, err := os.ReadFile(domainLog(name))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s, err
-	}
-	s.starts = strings.Count(string(log), ": starting up libvirt version")
-	return s, nil
+	return s, err
 }
-
-func domainLog(name string) string { return filepath.Join("/var/log/libvirt/qemu", name+".log") }
 
 func containsLine(text, line string) bool {
 	for l := range strings.Lines(text) {

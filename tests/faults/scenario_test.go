@@ -19,21 +19,30 @@ type scenario struct {
 	verbs   []string
 	// only, if set, is a part of the names of the failpoints that the scenario is for: the others are another's.
 	only string
-	look func(f *fleet, w *work) (sight, error)
+	// machine says that it is a virtual machine.
+	machine bool
+}
+
+func (s scenario) look(f *fleet, w *work) (sight, error) {
+	if s.machine {
+		return lookAtDomain(f, w)
+	}
+	return lookAtContainer(f, w)
 }
 
 var scenarios = []scenario{
 	{
-		name: "container", spec: containerSpec, look: lookAtContainer,
+		name: "container", spec: containerSpec,
 		verbs: []string{"deploy", "update", "restart", "stop", "start", "exit", "remove"},
 	},
-	{name: "healthy", spec: healthySpec, look: lookAtContainer, verbs: []string{"deploy"}, only: "AwaitReady"},
-	{name: "job", spec: jobSpec, look: lookAtContainer, verbs: []string{"run"}},
+	{name: "healthy", spec: healthySpec, verbs: []string{"deploy"}, only: "AwaitReady"},
+	{name: "job", spec: jobSpec, verbs: []string{"run"}},
 	{
-		name: "vm", prepare: makeImage, spec: vmSpec, look: lookAtDomain,
+		name: "vm", prepare: makeImage, spec: vmSpec, machine: true,
 		verbs: []string{"deploy", "update", "restart", "stop", "start", "resume", "exit", "remove"},
 	},
-	{name: "guest", spec: guestSpec, look: lookAtDomain, verbs: []string{"deploy"}, only: "AwaitReady"},
+	{name: "vmjob", prepare: makeImage, spec: vmJobSpec, machine: true, verbs: []string{"end"}, only: "Acknowledge"},
+	{name: "guest", spec: guestSpec, machine: true, verbs: []string{"deploy"}, only: "AwaitReady"},
 }
 
 func scenarioOf(name string) scenario {
@@ -89,6 +98,8 @@ spec:
   networks: [{network: %s, ip: %s}]
 `, w.name, w.image.url, w.image.checksum, size, f.network.name, f.network.address(address)) + more
 }
+
+func vmJobSpec(f *fleet, w *work, _ int) string { return vmSpec(f, w, 2) + "  type: job\n" }
 
 func guestSpec(f *fleet, w *work, _ int) string {
 	return fmt.Sprintf(`apiVersion: berth/v1

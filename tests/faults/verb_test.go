@@ -40,7 +40,8 @@ var verbs = map[string]verb{
 	"restart": {before: []string{"deploy"}, do: ask(v1.VerbRestart), phase: v1.PhaseRunning, power: running, starts: 1},
 	"stop":    {before: []string{"deploy"}, do: ask(v1.VerbStop), phase: v1.PhaseStopped, power: stopped},
 	"start":   {before: []string{"deploy", "stop"}, do: ask(v1.VerbStart), phase: v1.PhaseRunning, power: running, starts: 1},
-	"exit":    {before: []string{"deploy"}, do: end, phase: v1.PhaseRunning, power: running, starts: 1, byHost: true},
+	"exit":    {before: []string{"deploy"}, do: exit, phase: v1.PhaseRunning, power: running, starts: 1, byHost: true},
+	"end":     {before: []string{"deploy"}, do: exit, phase: v1.PhaseFailed, power: absent},
 	"remove":  {before: []string{"deploy"}, do: ask(v1.VerbRemove), power: gone},
 	// Somebody started the stopped domain by hand, and left it paused.
 	"pause":  {do: pause, phase: v1.PhaseStopped, power: running, starts: 1},
@@ -63,9 +64,9 @@ func ask(verb v1.Verb) func(context.Context, *fleet, *work) (v1.Accepted, error)
 	}
 }
 
-// end lets the workload die as if by itself.
-func end(ctx context.Context, f *fleet, w *work) (v1.Accepted, error) {
-	if w.isVM() {
+// exit lets the workload die as if by itself.
+func exit(ctx context.Context, f *fleet, w *work) (v1.Accepted, error) {
+	if w.scenario.machine {
 		return v1.Accepted{}, virsh(ctx, "destroy", w.domain(f))
 	}
 	return v1.Accepted{}, killProcess(ctx, f, w)
@@ -78,7 +79,7 @@ func pause(ctx context.Context, f *fleet, w *work) (v1.Accepted, error) {
 // settled complains unless the verb has been carried out.
 func (v verb) settled(w *work, view v1.View, a v1.Accepted) error {
 	s, restarts := view.Status, 0
-	if v.byHost && !w.isVM() { // a domain that was destroyed from outside was interrupted: that is not counted
+	if v.byHost && !w.scenario.machine { // a domain that was destroyed from outside was interrupted: that is not counted
 		restarts = 1
 	}
 	if s.Seq < a.Seq || !s.Settled || s.Action != nil || s.Phase != v.phase || s.Restarts != restarts {

@@ -38,8 +38,6 @@ func (f *fleet) newWork(s scenario) *work {
 	return w
 }
 
-func (w *work) isVM() bool { return w.scenario.name == "vm" || w.scenario.name == "guest" }
-
 func (w *work) domain(f *fleet) string { return "berth." + f.ID + "." + hostName + "." + w.name }
 
 // begin brings a fresh workload to where a verb begins.
@@ -94,7 +92,7 @@ func (w *work) checkHost(f *fleet) error {
 	want := sight{power: w.power, starts: w.starts, generation: w.generation, disks: s.disks}
 	switch {
 	case w.power == gone:
-		want = sight{power: absent}
+		want = sight{power: absent, starts: s.starts}
 	case w.power == absent:
 		want.generation = 0
 	case w.disks == "":
