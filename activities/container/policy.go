@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -58,7 +59,12 @@ func (p policy) check(spec *v1.ContainerSpec) (grants, error) {
 }
 
 func (p policy) bind(path string) (string, error) {
+	const advice = "use a path under one of the host's allowed paths, or add one to the agent's configuration"
 	resolved, err := p.resolve(path)
+	if contract.ReasonOf(err) == v1.ReasonInvalid && filepath.IsAbs(path) && !p.names(path) {
+		// What does not exist where a workload may not look is refused like what does: refusals are no way to look.
+		return "", contract.Permanent(v1.ReasonPolicyDenied, advice, "host %s does not allow binds from %s", p.host, path)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -67,11 +73,15 @@ func (p policy) bind(path string) (string, error) {
 			return resolved, nil
 		}
 	}
-	advice := "use a path under one of the host's allowed paths, or add one to the agent's configuration"
 	if resolved != filepath.Clean(path) {
 		return "", contract.Permanent(v1.ReasonPolicyDenied, advice, "host %s does not allow binds from %s, which leads to %s", p.host, path, resolved)
 	}
 	return "", contract.Permanent(v1.ReasonPolicyDenied, advice, "host %s does not allow binds from %s", p.host, path)
+}
+
+// names reports whether a path, as it is written, lies under one that is allowed.
+func (p policy) names(path string) bool {
+	return slices.ContainsFunc(p.paths, func(allowed string) bool { return within(filepath.Clean(allowed), filepath.Clean(path)) })
 }
 
 // stands reports whether a container that was made earlier may still have what it mounts: a path that was checked then may

@@ -39,6 +39,7 @@ func TestPolicyOnBinds(t *testing.T) {
 		"a link that leads out":            {[]string{at("srv/data")}, at("srv/data/out"), "", v1.ReasonPolicyDenied},
 		"dots that lead out":               {[]string{at("srv/data")}, at("srv/data") + "/../../etc", "", v1.ReasonPolicyDenied},
 		"not there":                        {[]string{at("srv/data")}, at("srv/data/none"), "", v1.ReasonInvalid},
+		"not there, outside":               {[]string{at("srv/data")}, at("srv/none"), "", v1.ReasonPolicyDenied},
 		"relative":                         {[]string{"/"}, "srv", "", v1.ReasonInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -177,4 +179,27 @@ func awaitEqual(t *testing.T, want []string, get func() []string) bool {
 		}
 		<-tick.C
 	}
+}
+
+// decode reads the JSON that a CLI printed, which may say something else first.
+func decode(t *testing.T, out string, into any) {
+	t.Helper()
+	start := strings.IndexAny(out, "{[")
+	require.GreaterOrEqual(t, start, 0, out)
+	require.NoError(t, json.Unmarshal([]byte(out[start:]), into), out)
+}
+
+var base64Text = regexp.MustCompile(`"([A-Za-z0-9+/]{4,}={0,2})"`)
+
+// plain is a text followed by all that stands in it in base64.
+func plain(text string) string {
+	var out strings.Builder
+	out.WriteString(text)
+	for _, m := range base64Text.FindAllStringSubmatch(text, -1) {
+		if data, err := base64.StdEncoding.DecodeString(m[1]); err == nil {
+			out.WriteByte('\n')
+			out.Write(data)
+		}
+	}
+	return out.String()
 }

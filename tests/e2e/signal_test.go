@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -118,11 +115,10 @@ func continueAsNew(t *testing.T, f *harness.Fleet) {
 
 	var history struct {
 		Events []struct {
-			EventType string    `json:"eventType"`
-			EventTime time.Time `json:"eventTime"`
+			EventType string `json:"eventType"`
 		} `json:"events"`
 	}
 	out := f.Temporal.CLI("workflow", "show", "--workflow-id", "workload/long", "--run-id", workloadRun, "--output", "json")
-	require.NoError(t, json.Unmarshal([]byte(out[strings.IndexByte(out, '{'):]), &history))
+	decode(t, out, &history)
 	require.Equal(t, "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW", history.Events[len(history.Events)-1].EventType)
 }

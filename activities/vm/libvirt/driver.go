@@ -3,7 +3,9 @@
 package libvirt
 
 import (
+	"cmp"
 	"log/slog"
+	"net/url"
 
 	"github.com/berth-dev/berth/activities/vm"
 )
@@ -19,7 +21,8 @@ const (
 type Config struct {
 	// Socket is libvirtd's local socket. Default: DefaultSocket.
 	Socket string
-	// URI is the hypervisor's. Default: DefaultURI.
+	// URI is the hypervisor's. Default: DefaultURI. As in libvirt's own tools it may name the socket:
+	// "qemu:///system?socket=/run/other.sock".
 	URI string
 	Log *slog.Logger
 }
@@ -37,8 +40,9 @@ var _ vm.Driver = (*Driver)(nil)
 
 // New returns a driver. It does not connect yet.
 func New(cfg Config) *Driver {
+	uri, socket := splitURI(cfg.URI)
 	d := &Driver{
-		socket: cfg.Socket, uri: cfg.URI, log: cfg.Log, hung: hungCalls{n: map[string]int{}}, quick: newLane(), slow: newLane(),
+		socket: cmp.Or(cfg.Socket, socket), uri: uri, log: cfg.Log, hung: hungCalls{n: map[string]int{}}, quick: newLane(), slow: newLane(),
 	}
 	if d.socket == "" {
 		d.socket = DefaultSocket
@@ -50,6 +54,22 @@ func New(cfg Config) *Driver {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	return d
+}
+
+// splitURI takes the socket out of a URI: which socket it is, is no affair of libvirtd's.
+func splitURI(uri string) (rest, socket string) {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return uri, "" // libvirt says better what is wrong with it
+	}
+	query := u.Query()
+	socket = query.Get("socket")
+	if socket == "" {
+		return uri, ""
+	}
+	query.Del("socket")
+	u.RawQuery = query.Encode()
+	return u.String(), socket
 }
 
 // Close gives the connections up, each as soon as no call is under way on it.

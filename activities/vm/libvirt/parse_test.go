@@ -88,3 +88,18 @@ func TestCapabilitiesOfDocuments(t *testing.T) {
 	require.Empty(t, firmwares("<domainCapabilities/>"))
 	require.Equal(t, "9.0.12", version(9_000_012))
 }
+
+func TestSplitURI(t *testing.T) {
+	for uri, want := range map[string][2]string{
+		"":                                 {"", ""},
+		"qemu:///system":                   {"qemu:///system", ""},
+		"qemu:///system?socket=/run/o":     {"qemu:///system", "/run/o"},
+		"test:///default?socket=/s&no=1":   {"test:///default?no=1", "/s"},
+		"qemu:///session?mode=direct":      {"qemu:///session?mode=direct", ""},
+		"qemu:///system?socket=%2Frun%2Fo": {"qemu:///system", "/run/o"},
+		"%":                                {"%", ""},
+	} {
+		rest, socket := splitURI(uri)
+		require.Equal(t, want, [2]string{rest, socket}, uri)
+	}
+}
