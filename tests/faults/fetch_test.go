@@ -20,6 +20,7 @@ const inFlight = 8 << 20
 
 // TestFetchGoesOn lets each fault come in the midst of a fetch.
 func TestFetchGoesOn(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	size := int64(64 << 20)
 	if full() {

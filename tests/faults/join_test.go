@@ -13,6 +13,7 @@ import (
 // TestJoin lets faults meet the places of a host's way into the fleet and out of it. Afterwards the host is a member with
 // a later lease that takes work, and what ran on it ran on.
 func TestJoin(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	ctx := t.Context()
 	stays := f.newWork(scenarioOf("container"))
