@@ -40,6 +40,9 @@ func (r *Runtime) remove(ctx context.Context, c *step.Call) (contract.StepOut, e
 	if err != nil {
 		return contract.StepOut{}, err
 	}
+	if err := dropLog(c); err != nil {
+		return contract.StepOut{}, err
+	}
 	if found != "" {
 		found = "removed " + found
 	}
@@ -70,6 +73,9 @@ func (r *Runtime) acknowledge(ctx context.Context, c *step.Call) (contract.StepO
 		}
 		if k.Runs() {
 			return out, contract.Permanent(v1.ReasonInternal, "report this", "attempt %d of %s still runs", c.In.Ref.Attempt, c.In.Ref.Workload)
+		}
+		if err := r.keepLog(ctx, c, k); err != nil {
+			return out, err
 		}
 		if err := r.removeOne(ctx, c, k); err != nil {
 			return out, err

@@ -105,13 +105,13 @@ func newHost(t *testing.T, change ...func(*container.Config)) *host {
 // newHostAt is newHost for the engine at an address.
 func newHostAt(t *testing.T, address string, change ...func(*container.Config)) *host {
 	t.Helper()
-	cfg := container.Config{Fleet: "t" + strings.ToLower(rand.Text()[:10]), Host: "h1"}
+	cfg := container.Config{Fleet: "t" + strings.ToLower(rand.Text()[:10]), Host: "h1", DataDir: t.TempDir()}
 	for _, c := range change {
 		c(&cfg)
 	}
 	driver, err := docker.New(address)
 	require.NoError(t, err)
-	store, err := record.Open(t.TempDir(), cfg.Fleet, cfg.Host)
+	store, err := record.Open(cfg.DataDir, cfg.Fleet, cfg.Host)
 	require.NoError(t, err)
 	opts := []client.Opt{client.WithAPIVersionNegotiation()}
 	if address != "" {

@@ -46,6 +46,26 @@ func TestJobRunsOnceAnAttempt(t *testing.T) {
 	h.must(contract.StepAcknowledge, next)
 }
 
+func TestTheLogOfAnEndedAttemptIsKept(t *testing.T) {
+	h := newHost(t)
+	in := request(job("echo one; echo two; exit 1"), 1, 10)
+	h.must(contract.StepStart, in)
+	h.awaitExit("web")
+	h.must(contract.StepAcknowledge, in)
+	require.Empty(t, h.containers())
+	rec, err := h.store.Get("web")
+	require.NoError(t, err)
+	lines, err := h.rt.Logs(t.Context(), rec, 1)
+	require.NoError(t, err)
+	require.Equal(t, []string{"two"}, lines)
+
+	h.must(contract.StepRemove, verb(in, v1.VerbRemove, 11))
+	rec, err = h.store.Get("web")
+	require.NoError(t, err)
+	_, err = h.rt.Logs(t.Context(), rec, 1)
+	require.Equal(t, v1.ReasonNotFound, contract.ReasonOf(err))
+}
+
 func TestJobThatRunsIsNotAcknowledged(t *testing.T) {
 	h := newHost(t)
 	spec := sleeper()

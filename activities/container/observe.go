@@ -10,12 +10,6 @@ import (
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
-const (
-	defaultTail = 100
-	maxTail     = 10_000
-	maxLogBytes = 256 << 10
-)
-
 // Restart starts the container of the record's generation and attempt again, if it does not run.
 func (r *Runtime) Restart(ctx context.Context, c *step.Call) error {
 	rec := c.Record
@@ -45,7 +39,7 @@ func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Obse
 		o.State = contract.RunUnobservable
 		return o, err
 	}
-	o.StartedAt, o.Addresses = k.StartedAt, k.Addresses
+	o.StartedAt, o.Addresses, o.Ports = k.StartedAt, k.Addresses, k.Ports
 	switch k.Status {
 	case StatusRunning:
 		o.State = runState(k.Health)
@@ -77,18 +71,6 @@ func runState(h Health) contract.RunState {
 	default:
 		return contract.RunRunning
 	}
-}
-
-// Logs returns the last lines of a workload's container, running or not.
-func (r *Runtime) Logs(ctx context.Context, rec record.Record, tail int) ([]string, error) {
-	k, err := r.current(ctx, rec)
-	if err != nil {
-		return nil, err
-	}
-	if tail <= 0 {
-		tail = defaultTail
-	}
-	return r.driver.Logs(ctx, k.ID, min(tail, maxTail), maxLogBytes)
 }
 
 // Probe asks the engine for its version.

@@ -22,6 +22,8 @@ const (
 type Config struct {
 	// Fleet and Host are stamped on everything that is made; nothing with other ones is touched.
 	Fleet, Host string
+	// DataDir holds workloads/<name>/, the directory of each workload.
+	DataDir string
 	// AllowPaths are the directories of the host that binds may come from, after symbolic links are resolved. None are
 	// allowed by default.
 	AllowPaths []string

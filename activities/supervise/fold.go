@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berth-dev/berth/workflows/contract"
@@ -46,7 +47,7 @@ func (s *Supervisor) fold(workload string, o contract.Observation, now time.Time
 // observationKey is equal for observations that say the same.
 func observationKey(o contract.Observation) string {
 	key := string(o.State) + "|" + o.StartedAt.String() + "|" + time.Duration(o.Restarts).String() + "|" + time.Duration(o.Fence).String()
-	for _, a := range o.Addresses {
+	for _, a := range slices.Concat(o.Addresses, o.Ports) {
 		key += "|" + a
 	}
 	if o.Exit != nil {

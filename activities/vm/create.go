@@ -24,10 +24,15 @@ func (r *Runtime) create(ctx context.Context, c *step.Call) (contract.StepOut, e
 	if err != nil {
 		return contract.StepOut{}, err
 	}
-	if old != nil && old.Power != PowerOff && old.mark.Generation == c.In.Ref.Generation {
+	digest, err := c.In.Spec.Digest()
+	if err != nil {
+		return contract.StepOut{}, contract.Permanent(v1.ReasonInternal, "report this", "the spec has no digest").WithCause(err)
+	}
+	same := old != nil && old.mark.Generation == c.In.Ref.Generation && old.mark.Spec == digest
+	if same && old.Power != PowerOff {
 		return contract.StepOut{RuntimeID: old.UUID, Found: "kept the running domain"}, nil
 	}
-	if old != nil && old.Power == PowerOff && old.mark.Fence == c.In.Ref.Fence && old.mark.Generation == c.In.Ref.Generation {
+	if same && old.Power == PowerOff && old.mark.Fence == c.In.Ref.Fence {
 		return contract.StepOut{RuntimeID: old.UUID, Found: "kept the domain that an earlier try defined"}, nil
 	}
 	if err := r.makeDisks(ctx, c, vm); err != nil {
@@ -40,7 +45,7 @@ func (r *Runtime) create(ctx context.Context, c *step.Call) (contract.StepOut, e
 			return contract.StepOut{}, err
 		}
 	}
-	return out, r.define(ctx, c, vm)
+	return out, r.define(ctx, c, vm, digest)
 }
 
 // retire stops an older domain and drops its definition. Disks and firmware variables stay.
@@ -65,7 +70,7 @@ func (r *Runtime) undefine(ctx context.Context, c *step.Call, firmwareVariables 
 }
 
 // define brings the disks to their size, writes the seed and defines the domain, which does not run.
-func (r *Runtime) define(ctx context.Context, c *step.Call, vm *v1.VMSpec) error {
+func (r *Runtime) define(ctx context.Context, c *step.Call, vm *v1.VMSpec, digest string) error {
 	s, err := readState(c.Dir)
 	if err != nil {
 		return err
@@ -86,7 +91,7 @@ func (r *Runtime) define(ctx context.Context, c *step.Call, vm *v1.VMSpec) error
 	d := definition{
 		Name: r.ids.domain(ref.Workload), UUID: r.ids.uuid(ref.Workload), DomainType: domainType,
 		Mark: mark{
-			Fleet: r.cfg.Fleet, Host: r.cfg.Host, Workload: ref.Workload, Generation: ref.Generation, Fence: ref.Fence,
+			Fleet: r.cfg.Fleet, Host: r.cfg.Host, Workload: ref.Workload, Generation: ref.Generation, Fence: ref.Fence, Spec: digest,
 			Metadata: vm.Metadata,
 		},
 		VCPUs: vm.VCPUs, Memory: vm.Memory, Firmware: vm.Firmware, Disks: disks, Seed: seedPath,

@@ -17,7 +17,7 @@ func TestDefinition(t *testing.T) {
 	ids := identity{"prod", "a"}
 	base := definition{
 		Name: ids.domain("web"), UUID: ids.uuid("web"),
-		Mark:       mark{Fleet: "prod", Host: "a", Workload: "web", Generation: 2, Fence: 17},
+		Mark:       mark{Fleet: "prod", Host: "a", Workload: "web", Generation: 2, Fence: 17, Spec: "ab12"},
 		DomainType: typeQEMU, VCPUs: 2, Memory: 1 << 30,
 		Disks:   []attachment{{Name: "root", Path: "/data/disk-root.qcow2", Format: v1.FormatQCOW2}},
 		Console: "/data/console.log",

@@ -19,6 +19,8 @@ type mark struct {
 	Workload   string
 	Generation int64
 	Fence      int64
+	// Spec is the digest of what it was made from. Generations count from one again after a workload was removed by force.
+	Spec string
 	// Metadata is the user's, for tools on the host.
 	Metadata map[string]string
 }
@@ -32,6 +34,7 @@ type markOut struct {
 	Name       string     `xml:"name,attr"`
 	Generation int64      `xml:"generation,attr"`
 	Fence      int64      `xml:"fence,attr"`
+	Spec       string     `xml:"spec,attr"`
 	Entries    []entryOut `xml:"berth:entry"`
 }
 
@@ -47,13 +50,14 @@ type markIn struct {
 		Name       string     `xml:"name,attr"`
 		Generation int64      `xml:"generation,attr"`
 		Fence      int64      `xml:"fence,attr"`
+		Spec       string     `xml:"spec,attr"`
 		Entries    []entryOut `xml:"https://berth.dev/xmlns/domain/1 entry"`
 	} `xml:"https://berth.dev/xmlns/domain/1 workload"`
 }
 
 func (m mark) element() (string, error) {
 	out := markOut{
-		Namespace: markNamespace, Fleet: m.Fleet, Host: m.Host, Name: m.Workload, Generation: m.Generation, Fence: m.Fence,
+		Namespace: markNamespace, Fleet: m.Fleet, Host: m.Host, Name: m.Workload, Generation: m.Generation, Fence: m.Fence, Spec: m.Spec,
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Metadata)) {
 		out.Entries = append(out.Entries, entryOut{key, m.Metadata[key]})
@@ -79,7 +83,7 @@ func parseMark(domainXML string) (m mark, ok bool, err error) {
 		return mark{}, false, nil
 	}
 	w := in.Workload
-	m = mark{Fleet: w.Fleet, Host: w.Host, Workload: w.Name, Generation: w.Generation, Fence: w.Fence}
+	m = mark{Fleet: w.Fleet, Host: w.Host, Workload: w.Name, Generation: w.Generation, Fence: w.Fence, Spec: w.Spec}
 	for _, e := range w.Entries {
 		if m.Metadata == nil {
 			m.Metadata = map[string]string{}

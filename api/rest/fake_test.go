@@ -36,7 +36,7 @@ func sampleStatus() v1.Status {
 		Phase: v1.PhaseDeploying, Reason: v1.ReasonFetchStalled, Message: "m", Advice: "a", Host: "h1", Type: v1.TypeService,
 		Generation: 3, RunningGeneration: 2, Fence: 7, Seq: 5, Settled: true, SpecDigest: "ab", CreatedAt: at, ChangedAt: at, StartedAt: &at,
 		Action: &v1.ActionRef{ID: "workload/web/deploy/7", Verb: v1.VerbDeploy, StartedAt: at}, Tries: 1, NextTry: &at, Permanent: true, Restarts: 2,
-		ExitCode: &code, Attempt: 1, Addresses: []string{"10.0.0.2"},
+		ExitCode: &code, Attempt: 1, Addresses: []string{"10.0.0.2"}, Ports: []string{"8080:80/tcp"},
 		Conditions: []v1.Condition{{Reason: v1.ReasonMalformedSignal, Message: "m", At: at}},
 	}
 }

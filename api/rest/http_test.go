@@ -148,3 +148,20 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.Equal(t, v1.ReasonInternal, problem(t, w).Reason)
 }
+
+func TestABodyOfYAMLNeedsNoContentType(t *testing.T) {
+	f := &fakeBackend{}
+	body := "apiVersion: berth/v1\nkind: Container\nspec:\n  image: busybox\n  restart: {policy: no}\n"
+	for _, contentType := range []string{"", "application/yaml", "application/x-www-form-urlencoded"} {
+		r := httptest.NewRequest(http.MethodPut, "http://127.0.0.1/v1/workloads/web?dryRun=true", strings.NewReader(body))
+		r.Header.Set("Content-Type", contentType)
+		w := httptest.NewRecorder()
+		open(f).ServeHTTP(w, r)
+		require.Equal(t, http.StatusOK, w.Code, "%s: %s", contentType, w.Body)
+	}
+	r := httptest.NewRequest(http.MethodPut, "http://127.0.0.1/v1/workloads/web", strings.NewReader(body+"  imgae: x\n"))
+	w := httptest.NewRecorder()
+	open(f).ServeHTTP(w, r)
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), "spec.imgae")
+}

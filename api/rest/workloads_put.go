@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-	"sigs.k8s.io/yaml"
 
+	"github.com/berth-dev/berth/api/manifest"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -58,12 +59,7 @@ func readWorkload(r *http.Request, name string) (*v1.Workload, error) {
 	if err != nil {
 		return nil, invalid("", "the body could not be read to its end")
 	}
-	if strings.Contains(r.Header.Get("Content-Type"), "yaml") {
-		if data, err = yaml.YAMLToJSONStrict(data); err != nil {
-			return nil, invalid("", "the body is not one YAML document")
-		}
-	}
-	w, err := v1.DecodeJSON(data)
+	w, err := decodeWorkload(data, r.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, err
 	}
@@ -75,4 +71,23 @@ func readWorkload(r *http.Request, name string) (*v1.Workload, error) {
 	}
 	w.Default()
 	return w, w.Validate()
+}
+
+// decodeWorkload reads JSON, or YAML as files of workloads are read. What is not an object of JSON is taken for YAML, so
+// that a forgotten content type costs nobody an hour.
+func decodeWorkload(data []byte, contentType string) (*v1.Workload, error) {
+	if !strings.Contains(contentType, "yaml") && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return v1.DecodeJSON(data)
+	}
+	docs, err := manifest.Parse("body", data)
+	var fields v1.FieldErrors
+	switch {
+	case errors.As(err, &fields):
+		return nil, fields
+	case err != nil:
+		return nil, invalid("", "the body is neither a JSON object nor a YAML document")
+	case len(docs) != 1:
+		return nil, invalid("", fmt.Sprintf("the body must be one document, not %d", len(docs)))
+	}
+	return docs[0].Workload, nil
 }

@@ -60,6 +60,7 @@ const (
 	ReasonUnauthorized       Reason = "Unauthorized"
 	ReasonForbidden          Reason = "Forbidden"
 	ReasonMalformedSignal    Reason = "MalformedSignal"
+	ReasonCancelIgnored      Reason = "CancelIgnored"
 	ReasonInternal           Reason = "Internal"
 )
 
@@ -113,6 +114,8 @@ type Status struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Addresses are the guest's or container's IP addresses, as far as known.
 	Addresses []string `json:"addresses,omitempty"`
+	// Ports are the published ports as the host gave them, "8080:80/tcp" each; at most 16.
+	Ports []string `json:"ports,omitempty"`
 	// Conditions are things that a user should know and that change nothing, for example a malformed signal.
 	Conditions []Condition `json:"conditions,omitempty"`
 }

@@ -53,8 +53,10 @@ func applyCommand(a *app) *cobra.Command {
 			return err
 		}
 		accepted, err := applyAll(cmd.Context(), c, docs, dryRun, client.Change{Generation: generation})
-		if perr := o.print(a.out, accepted, acceptedTable(accepted)); perr != nil {
-			return perr
+		if len(accepted) > 0 {
+			if perr := o.print(a.out, accepted, acceptedTable(accepted)); perr != nil {
+				return perr
+			}
 		}
 		if err != nil || dryRun || !w.wait {
 			return err

@@ -47,6 +47,7 @@ func viewTable(view v1.View, now time.Time) table {
 	row("ADVICE", oneLine(s.Advice))
 	row("HOST", s.Host)
 	row("ADDRESSES", strings.Join(s.Addresses, " "))
+	row("PORTS", strings.Join(s.Ports, " "))
 	row("GENERATION", fmt.Sprintf("%d (running: %d)", s.Generation, s.RunningGeneration))
 	if s.Action != nil {
 		row("ACTION", fmt.Sprintf("%s since %s", s.Action.Verb, age(now, s.Action.StartedAt)))

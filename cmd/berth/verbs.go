@@ -9,6 +9,7 @@ import (
 
 	"github.com/berth-dev/berth/api/client"
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
 )
 
 func verbCommands(a *app) []*cobra.Command {
@@ -43,7 +44,11 @@ func verbCommand(a *app, verb v1.Verb, short string, w want) *cobra.Command {
 		accepted, err := doAll(cmd.Context(), c, verb, names)
 		t := table{head: []string{"WORKLOAD", "REQUEST"}}
 		for _, one := range accepted {
-			t.rows = append(t.rows, []string{one.Name, string(verb) + " accepted"})
+			request := string(verb) + " accepted"
+			if one.Changed == string(contract.ChangedUnchanged) {
+				request = "nothing to " + string(verb)
+			}
+			t.rows = append(t.rows, []string{one.Name, request})
 		}
 		if len(accepted) > 0 {
 			if perr := o.print(a.out, accepted, t); perr != nil {

@@ -76,7 +76,7 @@ func (a *Agent) connectRuntimes() error {
 	a.cleanup = append(a.cleanup, always(cache.Close), dockerDriver.Close, always(libvirtDriver.Close))
 	a.runtimes = []step.Runtime{
 		container.New(container.Config{
-			Fleet: a.cfg.Fleet, Host: a.cfg.Host, AllowPaths: a.cfg.AllowPaths, AllowDevices: a.cfg.AllowDevices,
+			Fleet: a.cfg.Fleet, Host: a.cfg.Host, DataDir: a.cfg.DataDir, AllowPaths: a.cfg.AllowPaths, AllowDevices: a.cfg.AllowDevices,
 			MaxConcurrentPulls: a.cfg.MaxConcurrentCreates, StallTimeout: a.cfg.StallTimeout,
 		}, dockerDriver),
 		vm.New(vm.Config{

@@ -115,6 +115,8 @@ type Observation struct {
 	Restarts  int       `json:"restarts,omitempty"`
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	Addresses []string  `json:"addresses,omitempty"`
+	// Ports are as in StepOut: those that the runtime chose change with a restart.
+	Ports []string `json:"ports,omitempty"`
 	// Repeated says how many observations were folded into this one.
 	Repeated int    `json:"repeated,omitempty"`
 	Message  string `json:"message,omitempty"`

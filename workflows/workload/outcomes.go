@@ -69,7 +69,8 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 	default:
 		s.Placement.Mutated, s.Placement.Active = true, true
 		s.Deployed = &Deployed{
-			Generation: d.Generation, Fence: d.Fence, At: now, Attempt: d.Attempt, Addresses: out.Addresses, Needs: d.Needs,
+			Generation: d.Generation, Fence: d.Fence, At: now, Attempt: d.Attempt,
+			Addresses: out.Addresses, Ports: out.Ports, Needs: d.Needs,
 		}
 		s.startAttempt(d, out, now)
 		s.absorb(now)
@@ -199,6 +200,9 @@ func (s *State) absorb(now time.Time) {
 	if len(s.Seen.Addresses) > 0 {
 		s.Deployed.Addresses = s.Seen.Addresses
 	}
+	if len(s.Seen.Ports) > 0 {
+		s.Deployed.Ports = s.Seen.Ports
+	}
 	if s.isJob() {
 		s.endAttempt(now)
 		return
@@ -240,14 +244,18 @@ func beforeMutation(step string) bool {
 }
 
 func exitMessage(e contract.Exit) string {
-	switch {
-	case e.Message != "":
-		return clip(e.Message, 300)
-	case e.Outcome == v1.ReasonOutOfMemory:
-		return fmt.Sprintf("killed for want of memory (exit code %d)", e.Code)
+	text := fmt.Sprintf("exited with code %d", e.Code)
+	switch e.Outcome {
+	case v1.ReasonOutOfMemory:
+		text = fmt.Sprintf("killed for want of memory (exit code %d)", e.Code)
+	case v1.ReasonUnknown:
+		text = "ended in an unknown way"
 	default:
-		return fmt.Sprintf("exited with code %d", e.Code)
 	}
+	if e.Message != "" {
+		text += ": " + clip(e.Message, 300)
+	}
+	return text
 }
 
 func plural(n int, word string) string {

@@ -110,6 +110,7 @@ type Deployed struct {
 	At         time.Time      `json:"at"`
 	Attempt    int            `json:"attempt,omitempty"`
 	Addresses  []string       `json:"addresses,omitempty"`
+	Ports      []string       `json:"ports,omitempty"`
 	Needs      contract.Needs `json:"needs"`
 }
 

@@ -24,6 +24,7 @@ func (s *State) Status(now time.Time) v1.Status {
 	if s.Deployed != nil {
 		at := s.Deployed.At
 		st.RunningGeneration, st.StartedAt, st.Addresses = s.Deployed.Generation, &at, clipList(s.Deployed.Addresses, 4)
+		st.Ports = clipList(s.Deployed.Ports, 16)
 	}
 	if s.Job != nil {
 		st.Attempt = s.Job.Numbered

@@ -55,7 +55,7 @@ func (e *workloadEntity) run() error {
 		now := workflow.Now(e.Ctx)
 		if e.CancelRequested && !e.cancelNoted {
 			e.cancelNoted = true
-			e.s.AddCondition(v1.ReasonInvalid, "a native cancel was ignored; use the remove signal or DELETE", now)
+			e.s.AddCondition(v1.ReasonCancelIgnored, "a native cancel was ignored; use the remove signal or DELETE", now)
 		}
 		step := e.s.decide(now)
 		switch step.Kind {
