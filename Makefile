@@ -46,7 +46,7 @@ build-faults: ## Build bin/berth-faults, with failpoints for the fault tests
 	@go build -trimpath -tags failpoints -ldflags '$(LDFLAGS)' -o bin/berth-faults ./cmd/berth
 
 .PHONY: tools
-tools: tools-run bin/golangci-lint bin/gofumpt bin/workflowcheck bin/oapi-codegen ## Build the Temporal CLI and all tools
+tools: tools-run bin/golangci-lint bin/gofumpt bin/workflowcheck ## Build the Temporal CLI and all tools
 
 .PHONY: tools-run
 tools-run: bin/temporal ## Build only the tool that running needs, the Temporal CLI (some minutes, once)
@@ -64,9 +64,6 @@ bin/gofumpt: tools/code/go.mod tools/code/go.sum
 
 bin/workflowcheck: tools/code/go.mod tools/code/go.sum
 	@go -C tools/code build -o ../../$@ go.temporal.io/sdk/contrib/tools/workflowcheck
-
-bin/oapi-codegen: tools/code/go.mod tools/code/go.sum
-	@go -C tools/code build -o ../../$@ github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 
 
 .PHONY: test
@@ -93,10 +90,6 @@ histories: runtimes tools-run build ## Record histories for the replay tests (se
 faults: runtimes tools-run build build-faults ## Run the whole matrix of failpoints and faults with real durations (long)
 	@BERTH_FAULTS=full $(GOTEST) -timeout 6h $(ARGS) ./tests/faults/...
 
-.PHONY: load
-load: runtimes tools-run build ## Run the load tests
-	@go test -tags load -count=1 -v -timeout 1h $(ARGS) ./tests/load/...
-
 .PHONY: bench
 bench: runtimes tools-run build ## Measure what Berth adds to the bare runtimes
 	@go test -tags bench -count=1 -v -timeout 1h $(ARGS) ./tests/bench/...
@@ -106,7 +99,7 @@ check: bin/gofumpt bin/workflowcheck ## Quick checks: format, vet, determinism o
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | grep -v '\.gen\.go$$' | xargs bin/gofumpt -l); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt):"; echo "$$unformatted"; exit 1; fi
 	@go vet ./...
-	@go vet -tags failpoints,bench,load,record ./...
+	@go vet -tags failpoints,bench,record ./...
 	@bin/workflowcheck -config tools/workflowcheck.yaml ./workflows/...
 	@git ls-files -co --exclude-standard '*.sh' .ci/run | xargs -n 1 bash -n
 
@@ -120,13 +113,12 @@ fmt: bin/golangci-lint ## Format the code: gofumpt, and imports in groups
 	@bin/golangci-lint fmt ./...
 
 .PHONY: generate
-generate: bin/oapi-codegen ## Generate code from api/openapi.yaml, and tidy the module
-	@PATH="$(CURDIR)/bin:$$PATH" go generate ./...
+generate: ## Tidy the modules: nothing else is generated, api/openapi.yaml is held against the code by tests
 	@go mod tidy
 
 .PHONY: check-generated
-check-generated: bin/oapi-codegen ## Fail if generated files or go.mod are not what `make generate` makes
-	@tools/check-generated.sh
+check-generated: ## Fail if go.mod is not what `make generate` makes
+	@go mod tidy -diff
 
 .PHONY: clean
 clean: ## Remove what was built here
