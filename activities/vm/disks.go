@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/berth-dev/berth/activities/disk"
+	"github.com/berth-dev/berth/activities/failpoint"
 	"github.com/berth-dev/berth/activities/step"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
@@ -86,6 +87,7 @@ func (r *Runtime) makeDisk(ctx context.Context, c *step.Call, d v1.Disk) error {
 		if err := disk.Mark(path, r.marker(c, d.Name)); err != nil {
 			return err
 		}
+		failpoint.Hit("vm.disk.marked", c.In.Ref.Workload)
 		progress(v1.Progress{Detail: "making disk " + d.Name})
 		return make(ctx, path)
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/berth-dev/berth/activities/disk"
+	"github.com/berth-dev/berth/activities/failpoint"
 	"github.com/berth-dev/berth/activities/step"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -56,6 +57,7 @@ func (r *Runtime) removeFiles(c *step.Call) error {
 	if err := disk.CleanTemporaries(c.Dir); err != nil {
 		return err
 	}
+	failpoint.Hit("vm.remove-disks.removed", c.In.Ref.Workload)
 	console := filepath.Join(c.Dir, consoleFile)
 	rest := []string{console}
 	for i := range rotations {

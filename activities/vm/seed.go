@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/berth-dev/berth/activities/disk"
+	"github.com/berth-dev/berth/activities/failpoint"
 	"github.com/berth-dev/berth/activities/seed"
 	"github.com/berth-dev/berth/activities/step"
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -38,6 +39,7 @@ func (r *Runtime) writeSeed(ctx context.Context, c *step.Call, s *state, data *v
 		if err := disk.Mark(path, r.marker(c, "seed")); err != nil {
 			return err
 		}
+		failpoint.Hit("vm.seed.marked", c.In.Ref.Workload)
 		if _, err := seed.Write(ctx, path, *data, s.Seed.InstanceID, c.In.Ref.Workload); err != nil {
 			return err
 		}

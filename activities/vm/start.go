@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/berth-dev/berth/activities/failpoint"
 	"github.com/berth-dev/berth/activities/step"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
@@ -75,6 +76,7 @@ func (r *Runtime) boot(ctx context.Context, c *step.Call, uuid string, s *state)
 		if err := s.write(c.Dir); err != nil {
 			return err
 		}
+		failpoint.Hit("vm.boot.noted", c.In.Ref.Workload)
 		return r.driver.Start(ctx, r.ids.domain(c.In.Ref.Workload))
 	})
 	if err != nil {

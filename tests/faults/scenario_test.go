@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,8 +18,8 @@ type scenario struct {
 	prepare func(f *fleet, w *work)
 	spec    func(f *fleet, w *work, generation int) string
 	verbs   []string
-	// only, if set, is a part of the names of the failpoints that the scenario is for: the others are another's.
-	only string
+	// only matches the failpoints that the scenario is for: the others are another's.
+	only *regexp.Regexp
 	// machine says that it is a virtual machine.
 	machine bool
 }
@@ -30,19 +31,21 @@ func (s scenario) look(f *fleet, w *work) (sight, error) {
 	return lookAtContainer(f, w)
 }
 
+var all = regexp.MustCompile("")
+
 var scenarios = []scenario{
 	{
 		name: "container", spec: containerSpec,
-		verbs: []string{"deploy", "update", "restart", "stop", "start", "exit", "remove"},
+		verbs: []string{"deploy", "update", "restart", "stop", "start", "exit", "remove"}, only: all,
 	},
-	{name: "healthy", spec: healthySpec, verbs: []string{"deploy"}, only: "AwaitReady"},
-	{name: "job", spec: jobSpec, verbs: []string{"run"}},
+	{name: "healthy", spec: healthySpec, verbs: []string{"deploy"}, only: regexp.MustCompile("AwaitReady")},
+	{name: "job", spec: jobSpec, verbs: []string{"run"}, only: all},
 	{
 		name: "vm", prepare: makeImage, spec: vmSpec, machine: true,
-		verbs: []string{"deploy", "update", "restart", "stop", "start", "resume", "exit", "remove"},
+		verbs: []string{"deploy", "update", "restart", "stop", "start", "resume", "exit", "remove"}, only: all,
 	},
-	{name: "vmjob", prepare: makeImage, spec: vmJobSpec, machine: true, verbs: []string{"end"}, only: "Acknowledge"},
-	{name: "guest", spec: guestSpec, machine: true, verbs: []string{"deploy"}, only: "AwaitReady"},
+	{name: "vmjob", prepare: makeImage, spec: vmJobSpec, machine: true, verbs: []string{"deploy", "end"}, only: regexp.MustCompile("Acknowledge|boot")},
+	{name: "guest", spec: guestSpec, machine: true, verbs: []string{"deploy"}, only: regexp.MustCompile("AwaitReady")},
 }
 
 func scenarioOf(name string) scenario {
