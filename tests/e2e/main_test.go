@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"flag"
-	"os"
 	"testing"
 )
 
@@ -17,5 +16,5 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	m.Run() // its code is the process's
 }

@@ -85,9 +85,9 @@ func nativeCancel(t *testing.T, f *harness.Fleet) {
 
 func continueAsNew(t *testing.T, f *harness.Fleet) {
 	run := func(workflow string) string {
-		d, err := f.Temporal.Client().DescribeWorkflowExecution(t.Context(), workflow, "")
+		d, err := f.Temporal.Client().DescribeWorkflow(t.Context(), workflow, "")
 		require.NoError(t, err)
-		return d.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+		return d.WorkflowExecution.RunID
 	}
 	a := f.Apply(container(t, f, "long", "env: {N: one}"))
 	f.AwaitPhase("long", soon, v1.PhaseRunning)

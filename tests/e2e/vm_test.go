@@ -135,7 +135,10 @@ func vmLife(t *testing.T, f *harness.Fleet, own string) {
 	srv := harness.ServeFile(t, image)
 	srv.Set(harness.Trouble{BytesPerSecond: size / 30})
 
-	lines := []string{"- {name: mine, path: " + mine + ", format: qcow2}", ready}
+	lines := []string{
+		"- {name: mine, path: " + mine + ", format: qcow2}", ready,
+		`cloudInit: {userData: "#cloud-config\npassword: hunter2\n"}`,
+	}
 	f.Apply(vm(f, "life", srv.URL, sha256Of(t, image), lines...))
 	f.AwaitWorkload("life", soon, "the fetch shows its bytes", func(v v1.View) bool {
 		return slices.ContainsFunc(v.Progress, func(p v1.Progress) bool {
@@ -148,6 +151,9 @@ func vmLife(t *testing.T, f *harness.Fleet, own string) {
 	log := console(t, f, "life")
 	require.Contains(t, log, "GUEST-READY")
 	require.Contains(t, log, "boots: 1")
+	require.Contains(t, log, "seed: cidata")
+	require.Contains(t, log, `local-hostname: "life"`)
+	require.NotContains(t, harness.Virsh(t, "dumpxml", containerName(f, "life"))+f.Agents[0].Log()+f.Servers[0].Log(), "hunter2")
 	require.True(t, running(t, f, "life"))
 
 	v = awaitSettled(f, f.Do("life", v1.VerbStop))
