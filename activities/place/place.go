@@ -108,6 +108,18 @@ func (a *Activities) Bind(ctx context.Context, in contract.BindRequest) error {
 	return contract.AsActivityError(err)
 }
 
+// Evict asks a host that is away to let a workload go. A host that nobody knows has nothing of it.
+func (a *Activities) Evict(ctx context.Context, in contract.EvictRequest) (contract.EvictReply, error) {
+	failpoint.Hit(contract.ActivityEvict+".begin", in.Workload)
+	var reply contract.EvictReply
+	err := a.updateHost(ctx, in.Host, contract.UpdateEvict, in, &reply)
+	failpoint.Hit(contract.ActivityEvict+".end", in.Workload)
+	if isGone(err) {
+		return contract.EvictReply{}, nil
+	}
+	return reply, contract.AsActivityError(err)
+}
+
 // GrantLease starts a host's lease, or tells the running one of its next number.
 func (a *Activities) GrantLease(ctx context.Context, in contract.LeaseInput) error {
 	failpoint.Hit(contract.ActivityGrantLease+".begin", in.Host)

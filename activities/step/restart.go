@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/berth-dev/berth/activities/record"
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -47,4 +48,29 @@ func (r *Runner) KeepExit(ctx context.Context, workload string, fence int64, exi
 	}
 	rec.Exit = &exit
 	return r.store.Put(rec)
+}
+
+// Evict removes what a host still has of a workload that was let go: it runs elsewhere, or is wanted no more. What was
+// recorded under a higher fence is not touched.
+func (r *Runner) Evict(ctx context.Context, rt Runtime, debt contract.Debt) error {
+	rec, err := r.store.Get(debt.Workload)
+	if err != nil || rec.Tombstone() {
+		return err
+	}
+	in := contract.StepIn{Last: true, Ref: contract.Ref{
+		Workload: debt.Workload, Kind: rec.Kind, Generation: rec.Generation, Fence: debt.Fence, Verb: v1.VerbRelocate,
+	}}
+	if rec.Spec != nil {
+		in.Spec = *rec.Spec
+	}
+	o := r.join(in, contract.StepRemove, rt.Steps()[contract.StepRemove])
+	select {
+	case <-o.done:
+		if contract.ReasonOf(o.err) == v1.ReasonStaleFence {
+			return nil
+		}
+		return o.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

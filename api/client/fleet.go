@@ -40,6 +40,16 @@ func (c *Client) SwitchRuntime(ctx context.Context, host, runtime string, on boo
 	return c.changeHost(ctx, host, "runtimes", runtime, verb)
 }
 
+// Forget gives a host up that will not come back. Its Message says what may remain there.
+func (c *Client) Forget(ctx context.Context, host string) (v1.Host, error) {
+	return c.changeHost(ctx, host, "forget")
+}
+
+// Adopt lets a forgotten host in again.
+func (c *Client) Adopt(ctx context.Context, host string) (v1.Host, error) {
+	return c.changeHost(ctx, host, "adopt")
+}
+
 func (c *Client) changeHost(ctx context.Context, host string, path ...string) (v1.Host, error) {
 	var out v1.Host
 	err := c.do(ctx, call{method: http.MethodPost, path: append([]string{"v1/hosts", host}, path...), out: &out})

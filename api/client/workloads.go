@@ -17,6 +17,8 @@ type Change struct {
 	Key string
 	// Generation, if not zero, must be the current one.
 	Generation int64
+	// Force, with remove, does not wait for a host that is away: what is there is removed when the host comes back.
+	Force bool
 }
 
 func (c Change) header() http.Header {
@@ -48,6 +50,9 @@ func (c *Client) Do(ctx context.Context, name string, verb v1.Verb, change Chang
 	k := call{method: http.MethodPost, path: []string{"v1/workloads", name, string(verb)}, header: change.header()}
 	if verb == v1.VerbRemove {
 		k.method, k.path = http.MethodDelete, k.path[:2]
+		if change.Force {
+			k.query = url.Values{"force": {"true"}}
+		}
 	}
 	var out v1.Accepted
 	k.out = &out

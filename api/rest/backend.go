@@ -26,6 +26,8 @@ type Backend interface {
 	Host(ctx context.Context, name string) (v1.Host, error)
 	// ChangeHost does what an admin asks of a host, and returns it as it is then.
 	ChangeHost(ctx context.Context, name string, change contract.HostChange) (v1.Host, error)
+	// AskHost sends an update without arguments to a host: contract.UpdateForget or UpdateAdopt.
+	AskHost(ctx context.Context, name, update string) (v1.Host, error)
 	// Hosts returns one page of hosts.
 	Hosts(ctx context.Context, page Page) (v1.HostList, error)
 	// Actions returns actions, newest first.
@@ -40,6 +42,8 @@ type Request struct {
 	ID string
 	// IfGeneration, if set, must be the current generation.
 	IfGeneration *int64
+	// Force, with remove, does not wait for a host that is away.
+	Force bool
 	// MustExist refuses to create.
 	MustExist bool
 }

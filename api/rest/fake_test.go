@@ -53,7 +53,7 @@ func sampleView() v1.View {
 func sampleHost(name string) v1.Host {
 	return v1.Host{
 		Name: name, State: v1.HostOnline, Reason: v1.ReasonNone, Message: "m", Cordoned: true, Labels: map[string]string{"zone": "a"},
-		Capacity: v1.Amounts{CPUs: 2500, Memory: 1 << 30, Disk: 1 << 40}, Workloads: 1,
+		Capacity: v1.Amounts{CPUs: 2500, Memory: 1 << 30, Disk: 1 << 40}, Workloads: 1, Debts: []string{"web"},
 		Runtimes: []v1.Runtime{{Name: "docker", Kinds: []v1.Kind{v1.KindContainer}, Version: "20", Ready: true, Message: "m"}},
 		Instance: "i1", Version: "v", LeaseNo: 4, OnlineAt: &at, LastChange: at,
 	}
@@ -95,6 +95,10 @@ func (f *fakeBackend) Logs(context.Context, string, int) (v1.Logs, error) {
 
 func (f *fakeBackend) ChangeHost(_ context.Context, name string, c contract.HostChange) (v1.Host, error) {
 	f.change = c
+	return sampleHost(name), f.err
+}
+
+func (f *fakeBackend) AskHost(_ context.Context, name, _ string) (v1.Host, error) {
 	return sampleHost(name), f.err
 }
 

@@ -50,6 +50,22 @@ func (s *server) changeHost(change func(*params) contract.HostChange) handler {
 	}
 }
 
+// askHost forgets or adopts a host.
+func (s *server) askHost(update string) handler {
+	return func(c *gin.Context) (answer, error) {
+		p := params{c: c}
+		name := p.pathName()
+		if err := p.err(); err != nil {
+			return answer{}, err
+		}
+		host, err := s.Backend.AskHost(c.Request.Context(), name, update)
+		if err != nil {
+			return answer{}, err
+		}
+		return ok(host)
+	}
+}
+
 // cordon keeps new work away from a host, or lets it in again.
 func cordon(on bool) func(*params) contract.HostChange {
 	return func(*params) contract.HostChange { return contract.HostChange{Cordon: &on} }

@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
 )
 
 // route is one operation of the API.
@@ -26,7 +27,7 @@ func (s *server) routes() []route {
 		{http.MethodPut, one, ScopeWrite, s.putWorkload, []string{"dryRun"}},
 		{http.MethodGet, one, ScopeRead, s.getWorkload, nil},
 		{http.MethodGet, "/v1/workloads", ScopeRead, s.listWorkloads, []string{"kind", "phase", "host", "label", "limit", "pageToken"}},
-		{http.MethodDelete, one, ScopeWrite, s.verb(v1.VerbRemove), nil},
+		{http.MethodDelete, one, ScopeWrite, s.verb(v1.VerbRemove), []string{"force"}},
 		{http.MethodPost, one + "/start", ScopeWrite, s.verb(v1.VerbStart), nil},
 		{http.MethodPost, one + "/stop", ScopeWrite, s.verb(v1.VerbStop), nil},
 		{http.MethodPost, one + "/restart", ScopeWrite, s.verb(v1.VerbRestart), nil},
@@ -36,6 +37,8 @@ func (s *server) routes() []route {
 		{http.MethodGet, "/v1/hosts/:name", ScopeRead, s.getHost, nil},
 		{http.MethodPost, "/v1/hosts/:name/cordon", ScopeAdmin, s.changeHost(cordon(true)), nil},
 		{http.MethodPost, "/v1/hosts/:name/uncordon", ScopeAdmin, s.changeHost(cordon(false)), nil},
+		{http.MethodPost, "/v1/hosts/:name/forget", ScopeAdmin, s.askHost(contract.UpdateForget), nil},
+		{http.MethodPost, "/v1/hosts/:name/adopt", ScopeAdmin, s.askHost(contract.UpdateAdopt), nil},
 		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/disable", ScopeAdmin, s.changeHost(runtimes(false)), nil},
 		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/enable", ScopeAdmin, s.changeHost(runtimes(true)), nil},
 		{http.MethodGet, "/v1/actions", ScopeRead, s.listActions, []string{"workload", "verb", "status", "host", "limit"}},

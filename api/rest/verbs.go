@@ -13,6 +13,7 @@ func (s *server) verb(verb v1.Verb) handler {
 	return func(c *gin.Context) (answer, error) {
 		p := params{c: c}
 		name, request := p.pathName(), p.request()
+		request.Force = p.flag("force") // other verbs refuse it as unknown
 		if err := p.err(); err != nil {
 			return answer{}, err
 		}

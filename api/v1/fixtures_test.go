@@ -37,7 +37,8 @@ func fullContainer() *Workload {
 		Common: Common{
 			Type: TypeJob, Job: &JobPolicy{MaxAttempts: 3, Deadline: Duration(time.Hour)},
 			Restart: &RestartPolicy{Policy: RestartNo}, Priority: 3,
-			Placement:       &Placement{Hosts: []string{"h1", "h2"}, Labels: []string{"rack=a", "gpu"}, Apart: "app"},
+			Placement:  &Placement{Hosts: []string{"h1", "h2"}, Labels: []string{"rack=a", "gpu"}, Apart: "app"},
+			OnHostLoss: LossWait, MoveAfter: Duration(time.Minute),
 			StopGracePeriod: Duration(time.Minute),
 		},
 		Image: "registry.example.com:5000/team/app:v1@sha256:" + strings.Repeat("ab", 32),
@@ -66,7 +67,8 @@ func fullVM() *Workload {
 		Common: Common{
 			Type: TypeService, Job: nil,
 			Restart: &RestartPolicy{Policy: RestartOnFailure, MaxRetries: 3}, Priority: -3,
-			Placement:       &Placement{Hosts: []string{"h1"}, Labels: []string{"disk!=hdd"}, Apart: "tier"},
+			Placement:  &Placement{Hosts: []string{"h1"}, Labels: []string{"disk!=hdd"}, Apart: "tier"},
+			OnHostLoss: LossWait, MoveAfter: Duration(time.Hour),
 			StopGracePeriod: Duration(time.Minute),
 		},
 		VCPUs: 2, Memory: 2 << 30,

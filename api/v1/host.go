@@ -11,6 +11,8 @@ const (
 	HostOnline  HostState = "Online"
 	HostOffline HostState = "Offline"
 	HostLeft    HostState = "Left"
+	// HostForgotten is a host that an admin gave up: its agent is refused until it is adopted.
+	HostForgotten HostState = "Forgotten"
 )
 
 // Amounts is a quantity of what a host has to give.
@@ -34,19 +36,21 @@ type Runtime struct {
 
 // Host is a host as lists show it. It lives in the memo of the host's workflow.
 type Host struct {
-	Name       string            `json:"name"`
-	State      HostState         `json:"state"`
-	Reason     Reason            `json:"reason,omitempty"`
-	Message    string            `json:"message,omitempty"`
-	Cordoned   bool              `json:"cordoned,omitempty"`
-	Labels     map[string]string `json:"labels,omitempty"`
-	Capacity   Amounts           `json:"capacity"`
-	Reserved   Amounts           `json:"reserved"`
-	Workloads  int               `json:"workloads"`
-	Runtimes   []Runtime         `json:"runtimes,omitempty"`
-	Instance   string            `json:"instance"`
-	Version    string            `json:"version,omitempty"`
-	LeaseNo    int64             `json:"lease"`
-	OnlineAt   *time.Time        `json:"onlineAt,omitempty"`
-	LastChange time.Time         `json:"lastChange"`
+	Name      string            `json:"name"`
+	State     HostState         `json:"state"`
+	Reason    Reason            `json:"reason,omitempty"`
+	Message   string            `json:"message,omitempty"`
+	Cordoned  bool              `json:"cordoned,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Capacity  Amounts           `json:"capacity"`
+	Reserved  Amounts           `json:"reserved"`
+	Workloads int               `json:"workloads"`
+	// Debts are workloads that the host must remove before it takes work again: they run elsewhere, or were removed by force.
+	Debts      []string   `json:"debts,omitempty"`
+	Runtimes   []Runtime  `json:"runtimes,omitempty"`
+	Instance   string     `json:"instance"`
+	Version    string     `json:"version,omitempty"`
+	LeaseNo    int64      `json:"lease"`
+	OnlineAt   *time.Time `json:"onlineAt,omitempty"`
+	LastChange time.Time  `json:"lastChange"`
 }

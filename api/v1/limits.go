@@ -13,6 +13,7 @@ const (
 
 	// MaxPlacementHosts bounds the hosts that a spec names, MaxPriority its priority in both directions.
 	MaxPlacementHosts = 100
+	MaxMoveAfter      = Duration(30 * 24 * time.Hour)
 	MaxPriority       = 1000
 	// MaxLabels and the next two bound the user's labels, which are kept beside the status, where lists are read from.
 	MaxLabels          = 32

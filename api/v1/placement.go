@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Placement says on which hosts a workload may run. Empty fields allow all.
@@ -119,4 +120,44 @@ func checkPlacement(m *mistakes, p Path, placement *Placement) {
 	if placement.Apart != "" && !isLabelText(placement.Apart) {
 		m.add(p.Key("apart"), "must be the key of a label")
 	}
+}
+
+// Pinned reports whether the workload has data on its host, without which it can't start anywhere else.
+func (w *Workload) Pinned() bool {
+	switch {
+	case w.Container != nil:
+		return len(w.Container.Volumes) > 0
+	case w.VM != nil:
+		return len(w.VM.Disks) > 0
+	default:
+		return false
+	}
+}
+
+// DefaultMoveAfter is how long a lost host is waited for before a move.
+const DefaultMoveAfter = Duration(5 * time.Minute)
+
+// MovesAfter says whether the workload moves when its host is lost, and after how long. It is not filled in by Default: what
+// a user wrote keeps its digest whatever Berth learns to do.
+func (w *Workload) MovesAfter() (time.Duration, bool) {
+	c := w.Spec()
+	if c == nil || w.Pinned() || c.OnHostLoss == LossWait || w.Kind == KindVM && c.OnHostLoss == "" {
+		return 0, false
+	}
+	if c.MoveAfter > 0 {
+		return c.MoveAfter.D(), true
+	}
+	return DefaultMoveAfter.D(), true
+}
+
+// checkLoss refuses a promise that can't be kept: what has data on its host does not move.
+func checkLoss(m *mistakes, p Path, w *Workload) {
+	c := w.Spec()
+	if c == nil || c.OnHostLoss != "" && !checkOneOf(m, p.Key("onHostLoss"), c.OnHostLoss, LossWait, LossReschedule) {
+		return
+	}
+	if c.OnHostLoss == LossReschedule && w.Pinned() {
+		m.add(p.Key("onHostLoss"), "must be %s: its volumes and disks are on one host", LossWait)
+	}
+	checkDuration(m, p.Key("moveAfter"), c.MoveAfter, 0, MaxMoveAfter)
 }

@@ -104,8 +104,8 @@ func TestDigest(t *testing.T) {
 // apply. A changed default may do so, a moved field may not.
 func TestDigestIsStable(t *testing.T) {
 	for name, want := range map[string]string{
-		"full container":    "e204a69073aa2240737d52343522b6da403d326adbc18e818137db3a756e194b",
-		"full vm":           "85af7a6e151a34bf322a420a7b436f7c6e7b3e488b59bdad3d6b38b0692823e7",
+		"full container":    "8475988d1334865d5150f99367bcf8bfabfedffdbf896353bef64c158ca2d82f",
+		"full vm":           "1e9a8fcd12714b65a08a36cdfad788225becb2a3ec2ee1a2bf7dfa9db24c0912",
 		"minimal container": "6efaec439504208ccd5e4c8a8fbe435563a0a57ccfad989e96977c5828b59834",
 		"minimal vm":        "c76bc35b44fc9848c4471ce081d5926a6a14d02a34bf07799219a4d97c1089e4",
 	} {

@@ -60,6 +60,7 @@ func checkBody(m *mistakes, w *Workload) {
 	default:
 		m.add(p, "is required")
 	}
+	checkLoss(m, p, w)
 }
 
 func checkSize(m *mistakes, w *Workload) {

@@ -54,6 +54,11 @@ type Common struct {
 	Placement *Placement `json:"placement,omitempty"`
 	// Priority orders those who wait for room, higher first: -1000 to 1000.
 	Priority int `json:"priority,omitempty"`
+	// OnHostLoss says what happens when the host is lost: wait for it, or reschedule on another host. What has data on its
+	// host can only wait. Default: reschedule where possible, for containers; wait for virtual machines.
+	OnHostLoss OnHostLoss `json:"onHostLoss,omitempty"`
+	// MoveAfter is how long a lost host is waited for before a move; at least the fleet's grace. Default 5m.
+	MoveAfter Duration `json:"moveAfter,omitempty"`
 	// StopGracePeriod is how long a graceful stop may take before it is forced. Default 10s for a container, 60s for a VM.
 	StopGracePeriod Duration `json:"stopGracePeriod,omitempty"`
 }
@@ -65,6 +70,15 @@ type JobPolicy struct {
 	// Deadline ends the job, counted from its first start over all attempts. Zero means none.
 	Deadline Duration `json:"deadline,omitempty"`
 }
+
+// OnHostLoss says what happens to a workload whose host is lost.
+type OnHostLoss string
+
+// What can happen on the loss of a host.
+const (
+	LossWait       OnHostLoss = "wait"
+	LossReschedule OnHostLoss = "reschedule"
+)
 
 // RestartMode is Docker's vocabulary of restart policies.
 type RestartMode string

@@ -22,6 +22,10 @@ func cordonCommands(a *app) []*cobra.Command {
 			func(ctx context.Context, c *client.Client, host string) (v1.Host, error) {
 				return c.Cordon(ctx, host, false)
 			}),
+		hostChangeCommand(a, "forget HOST...", "Give up hosts that will not come back; what may remain there is listed",
+			func(ctx context.Context, c *client.Client, host string) (v1.Host, error) { return c.Forget(ctx, host) }),
+		hostChangeCommand(a, "adopt HOST...", "Let forgotten hosts in again",
+			func(ctx context.Context, c *client.Client, host string) (v1.Host, error) { return c.Adopt(ctx, host) }),
 	}
 }
 

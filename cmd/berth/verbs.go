@@ -24,6 +24,8 @@ func verbCommands(a *app) []*cobra.Command {
 func deleteCommand(a *app) *cobra.Command {
 	cmd := verbCommand(a, v1.VerbRemove, "Remove workloads and all that Berth made for them", wantGone)
 	cmd.Use, cmd.Aliases = "delete NAME...", []string{"remove", "rm"}
+	cmd.Long = "Remove workloads and all that Berth made for them. If the host is away, this waits for it; with --force the name is\n" +
+		"free at once, and the host removes what it has before it takes work again."
 	return cmd
 }
 
@@ -32,16 +34,20 @@ func verbCommand(a *app, verb v1.Verb, short string, w want) *cobra.Command {
 	var s clientSettings
 	var o output
 	var wait waiting
+	var force bool
 	cmd := &cobra.Command{Use: string(verb) + " NAME...", Short: short, Args: cobra.MinimumNArgs(1)}
 	a.settings(cmd, s.define)
 	o.define(cmd)
 	wait.define(cmd)
+	if verb == v1.VerbRemove {
+		cmd.Flags().BoolVar(&force, "force", false, "do not wait for a host that is away")
+	}
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		c, err := s.dial()
 		if err != nil {
 			return err
 		}
-		accepted, err := doAll(cmd.Context(), c, verb, names)
+		accepted, err := doAll(cmd.Context(), c, verb, names, client.Change{Force: force})
 		t := table{head: []string{"WORKLOAD", "REQUEST"}}
 		for _, one := range accepted {
 			request := string(verb) + " accepted"
@@ -64,11 +70,11 @@ func verbCommand(a *app, verb v1.Verb, short string, w want) *cobra.Command {
 }
 
 // doAll asks of each workload; a refusal of one does not keep the others from being asked.
-func doAll(ctx context.Context, c *client.Client, verb v1.Verb, names []string) ([]v1.Accepted, error) {
+func doAll(ctx context.Context, c *client.Client, verb v1.Verb, names []string, change client.Change) ([]v1.Accepted, error) {
 	accepted := []v1.Accepted{}
 	var errs []error
 	for _, name := range names {
-		one, err := c.Do(ctx, name, verb, client.Change{})
+		one, err := c.Do(ctx, name, verb, change)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			continue

@@ -67,10 +67,13 @@ func (a *Agent) Run(ctx context.Context) error {
 			return err
 		}
 		a.log.Info("admitted", "host", a.cfg.Host, "lease", welcome.LeaseNo)
-		if err := a.admit(); err != nil {
+		// Polling first: the lease waits for nothing. The fleet binds no new work here before the debts are paid, and
+		// nothing is started again by ourselves either.
+		if err := a.startWorkers(); err != nil {
 			return err
 		}
-		if err := a.startWorkers(); err != nil {
+		a.payDebts(ctx, welcome.Debts)
+		if err := a.admit(); err != nil {
 			return err
 		}
 		if !a.member(ctx, ended, welcome.Timings) {

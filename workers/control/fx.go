@@ -57,6 +57,7 @@ func New(c client.Client, data converter.DataConverter, log *slog.Logger) worker
 	p := &place.Activities{Client: c, Data: data, Log: log}
 	w.RegisterActivityWithOptions(p.Place, activity.RegisterOptions{Name: contract.ActivityPlace})
 	w.RegisterActivityWithOptions(p.Bind, activity.RegisterOptions{Name: contract.ActivityBind})
+	w.RegisterActivityWithOptions(p.Evict, activity.RegisterOptions{Name: contract.ActivityEvict})
 	w.RegisterActivityWithOptions(p.GrantLease, activity.RegisterOptions{Name: contract.ActivityGrantLease})
 	return w
 }

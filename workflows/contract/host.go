@@ -53,6 +53,34 @@ type Welcome struct {
 	LeaseNo int64   `json:"lease"`
 	Timings Timings `json:"timings"`
 	Refused string  `json:"refused,omitempty"`
+	// Debts are what the agent must remove before it starts anything: it runs elsewhere, or is wanted no more.
+	Debts []Debt `json:"debts,omitempty"`
+}
+
+// Debt is something that a host must remove before it takes work again. It applies only where the fence recorded on the
+// host is at or below its own.
+type Debt struct {
+	Workload string `json:"workload"`
+	Fence    int64  `json:"fence"`
+}
+
+// EvictRequest turns a workload's reservation on a host that is away into a debt.
+type EvictRequest struct {
+	Host string `json:"host"`
+	// Instance is the one that the workload was placed on. If the host has another one by now, that machine is gone.
+	Instance string `json:"instance"`
+	Workload string `json:"workload"`
+	Fence    int64  `json:"fence"`
+}
+
+// EvictReply says whether the workload may be started elsewhere. A host that is not away refuses.
+type EvictReply struct {
+	Refused string `json:"refused,omitempty"`
+}
+
+// DebtsPaid tells Host what its agent has removed. It is a signal.
+type DebtsPaid struct {
+	Paid []Debt `json:"paid"`
 }
 
 // HostInput starts a Host workflow, which then waits for the hello that came with it. Later runs also carry their state.

@@ -29,12 +29,17 @@ const (
 	UpdateBind    = "bind"
 	// UpdateChangeHost is an admin's: cordon, uncordon, switch runtimes off and on.
 	UpdateChangeHost = "change"
+	// UpdateEvict turns the reservation of a workload into a debt, on a host that is away.
+	UpdateEvict  = "evict"
+	UpdateForget = "forget"
+	UpdateAdopt  = "adopt"
 
 	SignalSettle      = "settle"
 	SignalRelease     = "release"
 	SignalLeaseLive   = "lease-live"
 	SignalLeaseEnded  = "lease-ended"
 	SignalCapability  = "capability"
+	SignalDebtsPaid   = "debts-paid"
 	SignalLeaseRenew  = "renew" // to Lease, from Host: hold lease number N from now on
 	QueryWorkloadFull = "workload"
 	QueryHostFull     = "host"
@@ -59,6 +64,7 @@ const (
 const (
 	ActivityPlace      = "Place"
 	ActivityBind       = "Bind"
+	ActivityEvict      = "Evict"
 	ActivityGrantLease = "GrantLease"
 )
 

@@ -23,6 +23,8 @@ type ApplyRequest struct {
 // VerbRequest asks for start, stop, restart, retry or remove. A repeat with the same RequestID gets the first answer.
 type VerbRequest struct {
 	RequestID string `json:"requestId,omitempty"`
+	// Force, with remove, does not wait for a host that is away: what is there becomes the host's debt.
+	Force bool `json:"force,omitempty"`
 	// IfGeneration, if set, must be the current generation.
 	IfGeneration *int64 `json:"ifGeneration,omitempty"`
 }

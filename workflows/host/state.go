@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -36,7 +37,9 @@ type State struct {
 
 	Ledger Ledger `json:"ledger"`
 	// Debts are what the agent must remove before the host takes work again.
-	Debts []Debt `json:"debts,omitempty"`
+	Debts []contract.Debt `json:"debts,omitempty"`
+	// Barred are instances that an admin forgot.
+	Barred []string `json:"barred,omitempty"`
 	// Contended is until when the host takes somebody to be in the queue because of it.
 	Contended time.Time `json:"contended,omitzero"`
 	// Disabled are runtimes that an admin switched off.
@@ -45,12 +48,6 @@ type State struct {
 
 	// outbox is what must be told to others. It is emptied within the same workflow task, so it is never carried over.
 	outbox []notice
-}
-
-// Debt is something that the host must remove before it takes work again.
-type Debt struct {
-	Workload string `json:"workload"`
-	Fence    int64  `json:"fence"`
 }
 
 type notice struct {
@@ -66,8 +63,15 @@ func (s *State) Hello(h contract.Hello, now time.Time) (contract.Welcome, bool) 
 			"host %s is known as instance %s; this agent is instance %s. Start the agent with the host's own data directory, "+
 				"or choose another host id", h.Host, s.Instance, h.Instance)}, false
 	}
+	if slices.Contains(s.Barred, h.Instance) {
+		return contract.Welcome{Refused: fmt.Sprintf("instance %s of host %s was forgotten; `berth adopt %s` lets it in again",
+			h.Instance, h.Host, h.Host)}, false
+	}
 	if s.Fleet != "" && s.Fleet != h.Fleet {
 		return contract.Welcome{Refused: fmt.Sprintf("host %s belongs to fleet %q; this agent says %q", h.Host, s.Fleet, h.Fleet)}, false
+	}
+	if s.Instance == "" {
+		s.Ledger.Entries = nil // another machine than the one that held them, if there was one
 	}
 	s.Name, s.Fleet, s.Instance, s.BootID, s.Version = h.Host, h.Fleet, h.Instance, h.BootID, h.Version
 	s.Labels, s.Runtimes, s.Devices = h.Labels, h.Runtimes, h.Devices
@@ -82,7 +86,7 @@ func (s *State) Hello(h contract.Hello, now time.Time) (contract.Welcome, bool) 
 	}
 	s.Changed = now
 	s.offerRoom() // labels and capacity may be others than before
-	return contract.Welcome{LeaseNo: s.LeaseNo, Timings: s.Timings}, true
+	return contract.Welcome{LeaseNo: s.LeaseNo, Timings: s.Timings, Debts: s.Debts}, true
 }
 
 // Live makes the host online: the lease's first beat was acknowledged.
@@ -97,7 +101,7 @@ func (s *State) Live(l contract.LeaseLive, now time.Time) {
 
 // Ended takes the host offline, or marks it as left. An end of an earlier lease is nothing new.
 func (s *State) Ended(l contract.LeaseEnded, now time.Time) {
-	if l.LeaseNo != s.LeaseNo || s.Phase == v1.HostOffline || s.Phase == v1.HostLeft {
+	if l.LeaseNo != s.LeaseNo || s.Phase != v1.HostOnline && s.Phase != v1.HostJoining {
 		return
 	}
 	s.Changed = now
@@ -171,6 +175,10 @@ func (s *State) reserve(req contract.ReserveRequest, now time.Time) contract.Res
 func (s *State) Bind(req contract.BindRequest, now time.Time) error {
 	if s.Phase != v1.HostOnline {
 		return contract.Retryable(v1.ReasonHostOffline, "start the host's agent", "host %s is %s", s.Name, s.Phase)
+	}
+	if len(s.Debts) > 0 {
+		return contract.Retryable(v1.ReasonHostOffline, "nothing to do: it goes on as soon as that is done",
+			"host %s first removes %s", s.Name, strings.Join(debtors(s.Debts), ", "))
 	}
 	return s.Ledger.Bind(req.Workload, req.Fence, now)
 }
@@ -256,7 +264,7 @@ func (s *State) View() v1.Host {
 	h := v1.Host{
 		Name: s.Name, State: s.Phase, Message: s.Message, Cordoned: s.Cordoned || s.Incompatible != "", Labels: s.Labels,
 		Capacity: s.Ledger.Capacity, Reserved: s.Ledger.Reserved(), Workloads: len(s.Ledger.Entries),
-		Runtimes: s.Runtimes, Instance: s.Instance, Version: s.Version, LeaseNo: s.LeaseNo, LastChange: s.Changed,
+		Debts: debtors(s.Debts), Instance: s.Instance, Version: s.Version, LeaseNo: s.LeaseNo, LastChange: s.Changed,
 	}
 	if s.Incompatible != "" {
 		h.Message = s.Incompatible

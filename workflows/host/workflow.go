@@ -78,12 +78,38 @@ func handle(loop *entity.Loop, s *State) error {
 	if err != nil {
 		return err
 	}
+	if err := handleAway(loop, s); err != nil {
+		return err
+	}
 	entity.Signal(loop, contract.SignalLeaseLive, func(l contract.LeaseLive) { s.Live(l, now()) })
 	entity.Signal(loop, contract.SignalLeaseEnded, func(l contract.LeaseEnded) { s.Ended(l, now()) })
 	entity.Signal(loop, contract.SignalCapability, func(c contract.Capability) { s.Capability(c, now()) })
 	entity.Signal(loop, contract.SignalSettle, func(r contract.SettleRequest) { s.Settle(r, now()) })
 	entity.Signal(loop, contract.SignalRelease, func(r contract.ReleaseRequest) { s.Release(r, now()) })
 	return workflow.SetQueryHandler(loop.Ctx, contract.QueryHostFull, func() (State, error) { return *s, nil })
+}
+
+// handleAway takes what is said of a host that does not answer itself.
+func handleAway(loop *entity.Loop, s *State) error {
+	now := func() time.Time { return workflow.Now(loop.Ctx) }
+	err := entity.Update(loop, contract.UpdateEvict, func(_ workflow.Context, r contract.EvictRequest) (contract.EvictReply, error) {
+		return s.Evict(r, now()), nil
+	})
+	if err != nil {
+		return err
+	}
+	err = entity.Update(loop, contract.UpdateForget, func(workflow.Context, struct{}) (v1.Host, error) {
+		err := s.Forget(now())
+		return s.View(), contract.AsActivityError(err)
+	})
+	if err != nil {
+		return err
+	}
+	entity.Signal(loop, contract.SignalDebtsPaid, func(p contract.DebtsPaid) { s.Paid(p, now()) })
+	return entity.Update(loop, contract.UpdateAdopt, func(workflow.Context, struct{}) (v1.Host, error) {
+		s.Adopt(now())
+		return s.View(), nil
+	})
 }
 
 // tellOthers sends what the messages of this task left in the outbox.

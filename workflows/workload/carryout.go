@@ -91,3 +91,18 @@ func (e *workloadEntity) leaveQueue() {
 	e.Send(contract.QueueID, contract.SignalLeave, contract.LeaveQueue{Workload: e.s.Name, Fence: e.s.Leaving})
 	e.s.Leaving = 0
 }
+
+// evict asks the host's ledger to let the workload go, beside the loop.
+func (e *workloadEntity) evict() {
+	e.s.Evicting = true
+	in := contract.EvictRequest{
+		Host: e.s.Placement.Host, Instance: e.s.Placement.Instance, Workload: e.s.Name, Fence: e.s.mint(workflow.Now(e.Ctx)),
+	}
+	workflow.Go(e.Ctx, func(ctx workflow.Context) {
+		ctx = workflow.WithActivityOptions(ctx, contract.ControlActivity())
+		var reply contract.EvictReply
+		err := workflow.ExecuteActivity(ctx, contract.ActivityEvict, in).Get(ctx, &reply)
+		e.s.Evicted(reply, err, workflow.Now(ctx))
+		e.Wake()
+	})
+}

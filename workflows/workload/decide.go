@@ -23,6 +23,10 @@ const (
 	StepAcknowledge StepKind = "acknowledge"
 	// StepNote takes the transition in Ended or Done without an action.
 	StepNote StepKind = "note"
+	// StepEvict asks the host's ledger to let the workload go, because the host is away.
+	StepEvict StepKind = "evict"
+	// StepWaitAnew starts the wait for a lost host anew.
+	StepWaitAnew StepKind = "wait-anew"
 	// StepClose ends the workflow.
 	StepClose StepKind = "close"
 )
@@ -48,6 +52,9 @@ func (s *State) decide(now time.Time) Step {
 	}
 	if s.Removed {
 		return Step{Kind: StepClose}
+	}
+	if step, lost := s.decideLost(now); lost {
+		return step
 	}
 	switch s.Wanted {
 	case WantRemoved:
@@ -76,8 +83,14 @@ func (s *State) decideDoing(now time.Time) Step {
 	if s.Doing.Cancelled {
 		return Step{Kind: StepWait}
 	}
-	if s.WantedSeq > s.Doing.Seq && s.Doing.Kind != v1.VerbRemove {
+	if s.WantedSeq > s.Doing.Seq && s.Doing.Kind != v1.VerbRemove || s.Doing.Kind == v1.VerbRemove && s.mayForce(now) {
 		return Step{Kind: StepCancel}
+	}
+	if due, moves := s.moveDue(); moves && s.Doing.Kind == v1.VerbDeploy {
+		if !now.Before(due) {
+			return Step{Kind: StepCancel}
+		}
+		return Step{Kind: StepWait, Until: due}
 	}
 	if at := s.deadline(); !at.IsZero() && s.Doing.Kind == v1.VerbDeploy {
 		if !now.Before(at) {

@@ -211,7 +211,7 @@ func TestDecide(t *testing.T) {
 		"a lost host is shown, and nothing moves": {
 			func(t *testing.T) *fixture {
 				f := service(t, "", 0).running()
-				f.HostLostOrBack(contract.HostStatus{Host: "h1", LeaseNo: 1}, true)
+				f.HostLostOrBack(contract.HostStatus{Host: "h1", LeaseNo: 1}, true, f.now)
 				return f
 			}, StepWait, "", v1.PhaseLost,
 		},

@@ -81,16 +81,19 @@ func (s *State) endAttempt(now time.Time) {
 
 // closeAttempt ends an attempt that something else took the place of.
 func (s *State) closeAttempt(now time.Time) {
+	outcome := string(v1.ReasonSuperseded)
+	if s.Ended != nil {
+		outcome = string(s.Ended.Reason)
+	}
+	s.closeAttemptAs(outcome, now)
+}
+
+func (s *State) closeAttemptAs(outcome string, now time.Time) {
 	if s.Job == nil || len(s.Job.Attempts) == 0 {
 		return
 	}
-	a := &s.Job.Attempts[len(s.Job.Attempts)-1]
-	if a.EndedAt != nil {
-		return
-	}
-	a.EndedAt, a.Outcome = &now, string(v1.ReasonSuperseded)
-	if s.Ended != nil {
-		a.Outcome = string(s.Ended.Reason)
+	if a := &s.Job.Attempts[len(s.Job.Attempts)-1]; a.EndedAt == nil {
+		a.EndedAt, a.Outcome = &now, outcome
 	}
 }
 

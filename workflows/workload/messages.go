@@ -36,8 +36,8 @@ func (e *workloadEntity) handleMessages() error {
 		entity.RawSignal(e.Loop, string(verb), func(raw converter.RawValue) { e.askBySignal(verb, raw) })
 	}
 	entity.Signal(e.Loop, contract.SignalObserve, func(o contract.Observation) { e.s.Observe(o, workflow.Now(e.Ctx)) })
-	entity.Signal(e.Loop, contract.SignalHostLost, func(n contract.HostStatus) { e.s.HostLostOrBack(n, true) })
-	entity.Signal(e.Loop, contract.SignalHostBack, func(n contract.HostStatus) { e.s.HostLostOrBack(n, false) })
+	entity.Signal(e.Loop, contract.SignalHostLost, func(n contract.HostStatus) { e.s.HostLostOrBack(n, true, workflow.Now(e.Ctx)) })
+	entity.Signal(e.Loop, contract.SignalHostBack, func(n contract.HostStatus) { e.s.HostLostOrBack(n, false, workflow.Now(e.Ctx)) })
 	entity.RawSignal(e.Loop, contract.SignalWake, func(converter.RawValue) { e.s.Woken() })
 	return workflow.SetQueryHandler(e.Ctx, contract.QueryWorkloadFull, func() (contract.WorkloadFull, error) {
 		full := contract.WorkloadFull{Workload: e.s.Workload, Status: e.shown}

@@ -216,17 +216,6 @@ func (s *State) absorb(now time.Time) {
 	}
 }
 
-// HostLostOrBack follows the host's lease; news of an earlier lease is ignored.
-func (s *State) HostLostOrBack(n contract.HostStatus, lost bool) {
-	if s.Placement == nil || s.Placement.Host != n.Host || n.LeaseNo < s.HostLease {
-		return
-	}
-	s.HostLease, s.HostLost = n.LeaseNo, lost
-	if !lost {
-		s.Woken()
-	}
-}
-
 // Woken tries at once what waits for room.
 func (s *State) Woken() {
 	if s.Failure != nil && !s.Failure.Permanent {

@@ -68,6 +68,7 @@ func (s *State) Ask(verb v1.Verb, req contract.VerbRequest) (contract.Accepted, 
 		return a, nil
 	}
 	if verb == v1.VerbRemove && s.Wanted == WantRemoved {
+		s.Force = s.Force || req.Force
 		return s.answer(req.RequestID, contract.ChangedUnchanged), nil
 	}
 	if err := s.checkOpen(req.IfGeneration); err != nil {
@@ -76,6 +77,7 @@ func (s *State) Ask(verb v1.Verb, req contract.VerbRequest) (contract.Accepted, 
 	changed := contract.ChangedUpdated
 	switch verb {
 	case v1.VerbRemove:
+		s.Force = req.Force
 		s.want(WantRemoved, verb, req.RequestID)
 	case v1.VerbStop:
 		if s.Wanted == WantStopped {

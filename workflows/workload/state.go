@@ -57,6 +57,13 @@ type State struct {
 	// HostLost is true between host-lost and host-back of the lease LostLease.
 	HostLost  bool  `json:"hostLost,omitempty"`
 	HostLease int64 `json:"hostLease,omitempty"`
+	// LostAt is from when a lost host is waited for.
+	LostAt time.Time `json:"lostAt,omitzero"`
+	// Force is set by a remove that does not wait for a host that is away.
+	Force bool `json:"force,omitempty"`
+	// Evicting is true while the lost host's ledger is asked to let the workload go; EvictAt is when it is asked again.
+	Evicting bool      `json:"evicting,omitempty"`
+	EvictAt  time.Time `json:"evictAt,omitzero"`
 
 	// Failure is the last one of what is wanted now; Tries counts them, NextTry is when the next attempt is due.
 	Failure *v1.Failure `json:"failure,omitempty"`
@@ -159,7 +166,9 @@ const (
 )
 
 // Busy reports whether something is under way that a new run could not carry on.
-func (s *State) Busy() bool { return s.Doing != nil || s.Job != nil && s.Job.Acknowledging }
+func (s *State) Busy() bool {
+	return s.Doing != nil || s.Evicting || s.Job != nil && s.Job.Acknowledging
+}
 
 func (s *State) isJob() bool {
 	c := s.Workload.Spec()

@@ -43,6 +43,9 @@ func (s *State) Status(now time.Time) v1.Status {
 			st.NextTry = &at
 		}
 	}
+	if due, moves := s.moveDue(); moves {
+		st.NextTry = &due
+	}
 	if s.Ended != nil {
 		st.ExitCode, st.Permanent = s.Ended.Code, st.Phase == v1.PhaseFailed
 	}

@@ -72,6 +72,12 @@ func (e *workloadEntity) run() error {
 		case StepAcknowledge:
 			e.acknowledge()
 			continue
+		case StepEvict:
+			e.evict()
+			continue
+		case StepWaitAnew:
+			e.s.WaitAnew(now)
+			continue
 		case StepClose:
 			e.leaveQueue()
 			if err := e.publish(); err != nil {

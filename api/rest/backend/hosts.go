@@ -50,10 +50,19 @@ func (b *Backend) host(info *workflowpb.WorkflowExecutionInfo) (v1.Host, error) 
 
 // ChangeHost does what an admin asks of a host. What it names are states, so that a repeat changes nothing more.
 func (b *Backend) ChangeHost(ctx context.Context, name string, change contract.HostChange) (v1.Host, error) {
+	return b.updateHost(ctx, name, contract.UpdateChangeHost, change)
+}
+
+// AskHost forgets or adopts a host.
+func (b *Backend) AskHost(ctx context.Context, name, update string) (v1.Host, error) {
+	return b.updateHost(ctx, name, update, struct{}{})
+}
+
+func (b *Backend) updateHost(ctx context.Context, name, update string, argument any) (v1.Host, error) {
 	within, cancel := context.WithTimeout(ctx, b.AnswerWithin)
 	defer cancel()
 	handle, err := b.Client.UpdateWorkflow(within, client.UpdateWorkflowOptions{
-		WorkflowID: contract.HostID(name), UpdateName: contract.UpdateChangeHost, Args: []any{change},
+		WorkflowID: contract.HostID(name), UpdateName: update, Args: []any{argument},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	var host v1.Host

@@ -18,7 +18,9 @@ const (
 
 // Do records a verb. Without an open workload it is NotFound.
 func (b *Backend) Do(ctx context.Context, name string, verb v1.Verb, o rest.Request) (v1.Accepted, error) {
-	return b.update(ctx, name, string(verb), o.ID, contract.VerbRequest{RequestID: o.ID, IfGeneration: o.IfGeneration})
+	return b.update(ctx, name, string(verb), o.ID, contract.VerbRequest{
+		RequestID: o.ID, IfGeneration: o.IfGeneration, Force: o.Force,
+	})
 }
 
 // update sends one of Workload's updates to the open run and waits for its answer.

@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/berth-dev/berth/api/client"
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
+)
+
+// twoHosts starts a server and two agents that share this machine's Docker, each with room for one workload of 200Mi.
+func twoHosts(t *testing.T) (*harness.Fleet, map[string]*harness.Agent) {
+	t.Helper()
+	f := harness.NewFleet(t)
+	quick := append([]string{"--grace", "1s"}, pace...)
+	f.StartServer(quick...)
+	agents := map[string]*harness.Agent{}
+	for host, label := range map[string]string{"h1": "rack=a", "h2": "rack=b"} {
+		agents[host] = f.StartAgent(host, append([]string{"--memory", "300Mi", "--label", label}, quick...)...)
+	}
+	for host := range agents {
+		f.AwaitHost(host, soon, v1.HostOnline)
+	}
+	return f, agents
+}
+
+// on returns the names of a workload's containers on a host.
+func on(t *testing.T, f *harness.Fleet, host, workload string) []string {
+	t.Helper()
+	var out []string
+	for _, n := range harness.Containers(t, f.ID) {
+		if n == "berth."+f.ID+"."+host+"."+workload {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// idOf is a container's id.
+func idOf(t *testing.T, container string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "docker", "inspect", "-f", "{{.Id}}", container).Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+func runsOn(host string) func(v1.View) bool {
+	return func(v v1.View) bool { return v.Status.Phase == v1.PhaseRunning && v.Status.Host == host }
+}
+
+const (
+	big      = "resources: {memory: 200Mi}"
+	moveSoon = "moveAfter: 1s"
+)
+
+func TestPlacement(t *testing.T) {
+	t.Parallel()
+	f, _ := twoHosts(t)
+	t.Run("labels choose the host", func(t *testing.T) {
+		f := f.In(t)
+		f.Apply(container(t, f, "b", big, "placement: {labels: [rack=b]}"))
+		f.AwaitWorkload("b", soon, "runs on h2", runsOn("h2"))
+		f.Apply(container(t, f, "nowhere", "placement: {labels: [rack=c]}"))
+		v := f.AwaitWorkload("nowhere", soon, "is refused", func(v v1.View) bool { return v.Status.Reason == v1.ReasonNoMatchingHost })
+		require.Contains(t, v.Status.Message, "rack=c")
+		remove(t, f, "nowhere")
+	})
+	t.Run("who waits is woken by priority when room appears", func(t *testing.T) {
+		f := f.In(t)
+		f.Apply(container(t, f, "a", big))
+		f.AwaitWorkload("a", soon, "runs on h1", runsOn("h1"))
+		for name, priority := range map[string]string{"low": "1", "high": "5"} {
+			f.Apply(container(t, f, name, big, "priority: "+priority))
+			f.AwaitWorkload(name, soon, "waits", func(v v1.View) bool {
+				return v.Status.Phase == v1.PhasePending && v.Status.Reason == v1.ReasonNoCapacity && v.Status.NextTry != nil
+			})
+		}
+		remove(t, f, "b")
+		f.AwaitWorkload("high", soon, "runs on h2", runsOn("h2"))
+		require.Equal(t, v1.PhasePending, f.Workload("low").Status.Phase)
+		remove(t, f, "high")
+		f.AwaitWorkload("low", soon, "runs", runsOn("h2"))
+		remove(t, f, "a")
+		remove(t, f, "low")
+	})
+	t.Run("apart keeps copies on hosts of their own", func(t *testing.T) {
+		f := f.In(t)
+		copyOf := func(name string) *v1.Workload {
+			w := container(t, f, name, "placement: {apart: app}")
+			w.Metadata.Labels = map[string]string{"app": "db"}
+			return w
+		}
+		for _, name := range []string{"one", "two", "three"} {
+			f.Apply(copyOf(name))
+		}
+		running := map[string]string{}
+		waiting := ""
+		for _, name := range []string{"one", "two", "three"} {
+			v := f.AwaitWorkload(name, soon, "is settled", func(v v1.View) bool {
+				return v.Status.Phase == v1.PhaseRunning || v.Status.Reason == v1.ReasonNoMatchingHost
+			})
+			if v.Status.Phase == v1.PhaseRunning {
+				running[v.Status.Host] = name
+				continue
+			}
+			waiting = name
+		}
+		require.Len(t, running, 2, "two hosts, two copies")
+		remove(t, f, running["h1"])
+		f.AwaitWorkload(waiting, soon, "took the free host", runsOn("h1"))
+		for _, name := range []string{waiting, running["h2"]} {
+			remove(t, f, name)
+		}
+	})
+	t.Run("a cordoned host takes no new work", func(t *testing.T) {
+		f := f.In(t)
+		code, _ := f.Call(http.MethodPost, "/v1/hosts/h1/cordon", nil)
+		require.Equal(t, http.StatusOK, code)
+		f.Apply(container(t, f, "pinned", "placement: {hosts: [h1]}"))
+		f.AwaitWorkload("pinned", soon, "waits", func(v v1.View) bool { return strings.Contains(v.Status.Message, "cordoned") })
+		code, _ = f.Call(http.MethodPost, "/v1/hosts/h1/uncordon", nil)
+		require.Equal(t, http.StatusOK, code)
+		f.AwaitWorkload("pinned", soon, "runs at once", runsOn("h1"))
+		remove(t, f, "pinned")
+	})
+}
+
+func TestALostHost(t *testing.T) {
+	t.Parallel()
+	f, agents := twoHosts(t)
+	f.Apply(container(t, f, "moves", moveSoon))
+	first := f.AwaitWorkload("moves", soon, "runs", func(v v1.View) bool { return v.Status.Phase == v1.PhaseRunning }).Status.Host
+	second := map[string]string{"h1": "h2", "h2": "h1"}[first]
+	f.Apply(container(t, f, "stays", "volumes: [{name: data, target: /data}]", "placement: {hosts: ["+first+"]}"))
+	f.AwaitWorkload("stays", soon, "runs", runsOn(first))
+	f.Apply(container(t, f, "forced", "onHostLoss: wait", "placement: {hosts: ["+first+"]}"))
+	f.AwaitWorkload("forced", soon, "runs", runsOn(first))
+	kept := idOf(t, "berth."+f.ID+"."+first+".stays")
+
+	agents[first].Kill()
+	f.AwaitHost(first, soon, v1.HostOffline)
+	f.AwaitWorkload("moves", soon, "moved", runsOn(second))
+	require.Len(t, on(t, f, first, "moves"), 1, "the old copy runs on until its host is back")
+	f.AwaitPhase("stays", soon, v1.PhaseLost)
+
+	_, err := f.Client().Do(t.Context(), "forced", v1.VerbRemove, client.Change{Force: true})
+	require.NoError(t, err)
+	f.AwaitGone("forced", soon)
+	f.Apply(container(t, f, "forced", "placement: {hosts: ["+second+"]}"))
+	f.AwaitWorkload("forced", soon, "runs again under its name", runsOn(second))
+
+	agents[first].Start()
+	f.AwaitHost(first, soon, v1.HostOnline)
+	f.AwaitPhase("stays", soon, v1.PhaseRunning)
+	require.Eventually(t, func() bool {
+		return len(on(t, f, first, "moves")) == 0 && len(on(t, f, first, "forced")) == 0
+	}, soon, poll, "debts are paid")
+	require.Equal(t, kept, idOf(t, "berth."+f.ID+"."+first+".stays"), "what was not replaced is kept")
+	require.Len(t, on(t, f, second, "moves"), 1)
+	require.Len(t, on(t, f, second, "forced"), 1)
+	require.Eventually(t, func() bool {
+		h, err := f.Client().Host(t.Context(), first)
+		return err == nil && len(h.Debts) == 0 && h.Workloads == 1
+	}, soon, poll, "the ledger agrees")
+	for _, name := range []string{"moves", "stays", "forced"} {
+		remove(t, f, name)
+	}
+}
+
+func TestAForgottenHost(t *testing.T) {
+	t.Parallel()
+	f, agents := twoHosts(t)
+	agents["h1"].Kill()
+	f.AwaitHost("h1", soon, v1.HostOffline)
+	h, err := f.Client().Forget(t.Context(), "h1")
+	require.NoError(t, err)
+	require.Equal(t, v1.HostForgotten, h.State)
+	agents["h1"].Launch()
+	require.NotZero(t, agents["h1"].Await(soon), "the agent is refused, and ends")
+	require.Contains(t, agents["h1"].Log(), "berth adopt h1")
+	_, err = f.Client().Adopt(t.Context(), "h1")
+	require.NoError(t, err)
+	agents["h1"].Start()
+	f.AwaitHost("h1", soon, v1.HostOnline)
+}
+
+func TestAnotherAgentForTheSameHostIsRefused(t *testing.T) {
+	t.Parallel()
+	f := fleet(t)
+	other := f.StartAgent(hostName+"-copy", append([]string{"--host-id", hostName}, pace...)...)
+	require.NotZero(t, other.Await(soon))
+	require.Contains(t, other.Log(), "known as instance")
+	h := f.AwaitHost(hostName, soon, v1.HostOnline)
+	require.Equal(t, v1.HostOnline, h.State)
+	require.Eventually(t, func() bool { return f.Agents[0].Running() }, time.Second, poll)
+}

@@ -1,0 +1,95 @@
+package host
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+func offline(t *testing.T) *State {
+	t.Helper()
+	s := online(t)
+	require.True(t, ask(s, "web", v1.KindContainer, 600).Granted)
+	require.NoError(t, s.Bind(contract.BindRequest{Workload: "web", Fence: 1}, now))
+	s.Ended(contract.LeaseEnded{LeaseNo: 1, Message: "no beat"}, now)
+	s.outbox = nil
+	return s
+}
+
+func evict(s *State, fence int64) contract.EvictReply {
+	return s.Evict(contract.EvictRequest{Host: "h1", Instance: "i1", Workload: "web", Fence: fence}, now)
+}
+
+func TestOnlyAHostThatIsAwayLetsGo(t *testing.T) {
+	s := online(t)
+	require.True(t, ask(s, "web", v1.KindContainer, 600).Granted)
+	require.NotEmpty(t, evict(s, 2).Refused)
+	require.Contains(t, s.Ledger.Entries, "web")
+}
+
+func TestAnEvictionIsADebtThatClosesTheHostUntilItIsPaid(t *testing.T) {
+	s := offline(t)
+	require.Empty(t, evict(s, 5).Refused)
+	require.Empty(t, evict(s, 5).Refused, "a repeat is the same")
+	require.Empty(t, s.Ledger.Entries)
+	require.Equal(t, []string{"web"}, s.View().Debts)
+
+	w, ok := s.Hello(hello("i1"), now)
+	require.True(t, ok)
+	require.Equal(t, []contract.Debt{{Workload: "web", Fence: 5}}, w.Debts, "the agent is told before it starts anything")
+	s.Live(contract.LeaseLive{LeaseNo: w.LeaseNo}, now)
+	require.True(t, ask(s, "db", v1.KindContainer, 1).Granted)
+	require.Error(t, s.Bind(contract.BindRequest{Workload: "db", Fence: 1}, now), "binds open after the debts are paid")
+
+	s.Paid(contract.DebtsPaid{Paid: []contract.Debt{{Workload: "web", Fence: 4}}}, now)
+	require.NotEmpty(t, s.Debts, "an older debt's payment")
+	s.Paid(contract.DebtsPaid{Paid: []contract.Debt{{Workload: "web", Fence: 5}}}, now)
+	require.NoError(t, s.Bind(contract.BindRequest{Workload: "db", Fence: 1}, now))
+	require.Equal(t, v1.ReasonStaleFence, s.Reserve(contract.ReserveRequest{Workload: "web", Fence: 5, Passed: true,
+		Needs: contract.Needs{Kind: v1.KindContainer}}, now).Reason, "a late reserve of what moved away")
+}
+
+func TestAForgottenInstanceIsBarredUntilItIsAdopted(t *testing.T) {
+	s := online(t)
+	require.Error(t, s.Forget(now), "not while it is online")
+	s = offline(t)
+	require.Empty(t, evict(s, 5).Refused)
+	require.True(t, len(s.Debts) == 1)
+	require.NoError(t, s.Forget(now))
+	require.NoError(t, s.Forget(now), "a repeat is the same")
+	require.Equal(t, v1.HostForgotten, s.Phase)
+	require.Contains(t, s.View().Message, "web")
+	require.Empty(t, s.Debts)
+
+	w, ok := s.Hello(hello("i1"), now)
+	require.False(t, ok)
+	require.Contains(t, w.Refused, "berth adopt h1")
+	s.Adopt(now)
+	_, ok = s.Hello(hello("i1"), now)
+	require.True(t, ok)
+}
+
+func TestAnotherMachineMayTakeAForgottenName(t *testing.T) {
+	s := offline(t)
+	require.NoError(t, s.Forget(now))
+	require.Equal(t, contract.SignalHostLost, s.outbox[0].signal, "its workloads hear of it")
+	w, ok := s.Hello(hello("i2"), now)
+	require.True(t, ok)
+	require.Empty(t, s.Ledger.Entries, "the new machine holds nothing of the old one's")
+	s.Live(contract.LeaseLive{LeaseNo: w.LeaseNo}, now)
+	require.Empty(t, evict(s, 9).Refused, "what was on the old machine can be let go although the name is online")
+	require.Empty(t, s.Debts)
+	_, ok = s.Hello(hello("i1"), now)
+	require.False(t, ok)
+}
+
+func TestALeaseThatEndsAfterForgettingIsNoNews(t *testing.T) {
+	s := offline(t)
+	require.NoError(t, s.Forget(now))
+	s.Ended(contract.LeaseEnded{LeaseNo: s.LeaseNo}, now.Add(time.Second))
+	require.Equal(t, v1.HostForgotten, s.Phase)
+}

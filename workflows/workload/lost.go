@@ -1,0 +1,99 @@
+package workload
+
+import (
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+const (
+	// lateness is how late a move's timer may fire. Later than that, the control plane itself was away, and hosts that are
+	// well had no chance to say so: the wait starts anew.
+	lateness = 5 * time.Second
+	// evictAgain is the pause before a host that refused, or did not answer, is asked again.
+	evictAgain = 10 * time.Second
+)
+
+// decideLost says what to do about a host that is away; lost is false if there is nothing to do about it.
+func (s *State) decideLost(now time.Time) (step Step, lost bool) {
+	if s.Placement == nil {
+		return Step{}, false
+	}
+	if s.Evicting {
+		return Step{Kind: StepWait}, true
+	}
+	if s.mayForce(now) {
+		return Step{Kind: StepEvict}, true
+	}
+	due, moves := s.moveDue()
+	switch {
+	case !moves:
+		return Step{}, false
+	case now.Before(due):
+		return Step{Kind: StepWait, Until: due}, true
+	case now.Sub(due) > lateness && s.EvictAt.IsZero():
+		return Step{Kind: StepWaitAnew}, true
+	case now.Before(s.EvictAt):
+		return Step{Kind: StepWait, Until: s.EvictAt}, true
+	default:
+		return Step{Kind: StepEvict}, true
+	}
+}
+
+// mayForce reports whether a forced remove is to ask the host's ledger now.
+func (s *State) mayForce(now time.Time) bool {
+	return s.Force && s.Wanted == WantRemoved && s.Placement != nil && !s.Evicting && !now.Before(s.EvictAt)
+}
+
+// moveDue is when the workload moves because its host is lost, if it does.
+func (s *State) moveDue() (time.Time, bool) {
+	after, moves := s.Workload.MovesAfter()
+	if !moves || !s.HostLost || s.Placement == nil || s.Wanted != WantRunning || s.Ended != nil {
+		return time.Time{}, false
+	}
+	return s.LostAt.Add(max(after, s.Timings.Grace)), true
+}
+
+// WaitAnew starts the wait for a lost host anew.
+func (s *State) WaitAnew(now time.Time) { s.LostAt = now }
+
+// Evicted records that the host let the workload go, or why not. What still runs there is the host's debt.
+func (s *State) Evicted(reply contract.EvictReply, err error, now time.Time) {
+	s.Evicting = false
+	if err != nil || reply.Refused != "" {
+		s.EvictAt = now.Add(evictAgain)
+		// A host that is there after all does not need force: an ordinary remove will do.
+		s.Force = s.Force && reply.Refused == ""
+		return
+	}
+	s.EvictAt = time.Time{}
+	s.closeAttemptAs(string(v1.ReasonHostLost), now)
+	host := s.Placement.Host
+	s.Placement, s.Deployed, s.HostLost = nil, nil, false
+	s.Failure, s.Tries, s.NextTry = nil, 0, time.Time{}
+	if s.Wanted == WantRemoved {
+		s.Removed = true
+		return
+	}
+	if s.isJob() && s.Job != nil && s.Job.Count >= s.maxAttempts() {
+		s.Ended = &Ended{Phase: v1.PhaseFailed, Reason: v1.ReasonHostLost, Message: "host " + host + " was lost during the last attempt"}
+		return
+	}
+	s.Verb = v1.VerbRelocate
+}
+
+// HostLostOrBack follows the host's lease; news of an earlier lease is ignored.
+func (s *State) HostLostOrBack(n contract.HostStatus, lost bool, now time.Time) {
+	if s.Placement == nil || s.Placement.Host != n.Host || n.LeaseNo < s.HostLease {
+		return
+	}
+	if lost && !s.HostLost {
+		s.LostAt = now
+	}
+	s.HostLease, s.HostLost = n.LeaseNo, lost
+	if !lost {
+		s.EvictAt = time.Time{}
+		s.Woken()
+	}
+}

@@ -1,0 +1,139 @@
+package workload
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+func (f *fixture) hostLost(lease int64) *fixture {
+	f.HostLostOrBack(contract.HostStatus{Host: "h1", LeaseNo: lease}, true, f.now)
+	return f
+}
+
+func (f *fixture) hostBack(lease int64) *fixture {
+	f.HostLostOrBack(contract.HostStatus{Host: "h1", LeaseNo: lease}, false, f.now)
+	return f
+}
+
+const moveAfter = 5 * time.Minute // the default
+
+func TestAServiceMovesWhenItsHostStaysAway(t *testing.T) {
+	f := service(t, "", 0).running().hostLost(1)
+	step := f.next()
+	require.Equal(t, StepWait, step.Kind)
+	require.Equal(t, f.now.Add(moveAfter), step.Until)
+	require.Equal(t, f.now.Add(moveAfter), *f.Status(f.now).NextTry, "the user sees when")
+
+	f.later(moveAfter)
+	require.Equal(t, StepEvict, f.next().Kind, "the old host's ledger is asked first")
+	f.Evicting = true
+	require.Equal(t, StepWait, f.next().Kind)
+	f.Evicted(contract.EvictReply{}, nil, f.now)
+	step = f.next()
+	require.Equal(t, StepAct, step.Kind)
+	require.Equal(t, v1.VerbRelocate, step.Verb)
+	f.Begin(step, f.now)
+	f.Placed(contract.PlaceOut{Host: "h2", Instance: "i2"})
+	f.ok()
+	require.Equal(t, v1.PhaseRunning, f.Status(f.now).Phase)
+	require.False(t, f.sees(contract.RunAbsent, nil).Observe(contract.Observation{Host: "h1", Fence: f.Fence, LeaseNo: 9}, f.now),
+		"what the old host says counts no more")
+}
+
+func TestNothingMovesWhenTheHostComesBackInTime(t *testing.T) {
+	f := service(t, "", 0).running().hostLost(1).later(moveAfter - time.Second).hostBack(2).later(time.Hour)
+	require.Equal(t, StepWait, f.next().Kind)
+	require.Equal(t, v1.PhaseRunning, f.Status(f.now).Phase)
+	f.hostLost(1)
+	require.Equal(t, v1.PhaseRunning, f.Status(f.now).Phase, "news of an earlier lease")
+}
+
+func TestALateTimerStartsTheWaitAnew(t *testing.T) {
+	f := service(t, "", 0).running().hostLost(1).later(moveAfter + lateness + time.Second)
+	require.Equal(t, StepWaitAnew, f.next().Kind, "the control plane was away: hosts had no chance to say that they are well")
+	f.WaitAnew(f.now)
+	require.Equal(t, f.now.Add(moveAfter), f.next().Until)
+}
+
+func TestAHostThatIsBackRefusesTheEviction(t *testing.T) {
+	f := service(t, "", 0).running().hostLost(1).later(moveAfter)
+	f.Evicted(contract.EvictReply{Refused: "host h1 is Online"}, nil, f.now)
+	require.NotNil(t, f.Placement)
+	require.Equal(t, StepWait, f.next().Kind)
+	f.hostBack(2)
+	require.Equal(t, v1.PhaseRunning, f.Status(f.now).Phase)
+	require.Equal(t, StepWait, f.next().Kind)
+}
+
+func TestWhatHasDataOnItsHostWaits(t *testing.T) {
+	f := service(t, "", 0)
+	f.Workload.Container.Volumes = []v1.Mount{{Name: "data", Target: "/data"}}
+	f.running().hostLost(1).later(24 * time.Hour)
+	require.Equal(t, StepWait, f.next().Kind)
+	require.Equal(t, v1.PhaseLost, f.Status(f.now).Phase)
+}
+
+func TestADeployOnALostHostIsGivenUpForAMove(t *testing.T) {
+	f := service(t, "", 0).act(v1.VerbDeploy).placed().hostLost(1)
+	require.Equal(t, StepWait, f.next().Kind)
+	f.later(moveAfter)
+	require.Equal(t, StepCancel, f.next().Kind)
+	f.Doing.Cancelled = true
+	f.fails(v1.ReasonSuperseded, false, "")
+	require.Equal(t, StepEvict, f.next().Kind)
+}
+
+func TestAJobsAttemptOnALostHostCounts(t *testing.T) {
+	f := job(t, 1, 0).running().hostLost(1).later(moveAfter)
+	f.Evicted(contract.EvictReply{}, nil, f.now)
+	require.Equal(t, v1.PhaseFailed, f.Status(f.now).Phase)
+	require.Equal(t, string(v1.ReasonHostLost), f.Job.Attempts[0].Outcome)
+
+	f = job(t, 2, 0).running().hostLost(1).later(moveAfter)
+	f.Evicted(contract.EvictReply{}, nil, f.now)
+	require.Equal(t, 2, f.act(v1.VerbDeploy).Doing.Attempt)
+}
+
+func force(f *fixture) *fixture {
+	_, err := f.Ask(v1.VerbRemove, contract.VerbRequest{Force: true})
+	require.NoError(f.t, err)
+	return f
+}
+
+func TestAForcedRemoveFreesTheNameOfALostHost(t *testing.T) {
+	f := force(service(t, "", 0).running().hostLost(1))
+	require.Equal(t, StepEvict, f.next().Kind)
+	f.Evicted(contract.EvictReply{}, nil, f.now)
+	require.Equal(t, StepClose, f.next().Kind)
+}
+
+func TestARemoveThatWaitsCanStillBeForced(t *testing.T) {
+	f := service(t, "", 0).running().hostLost(1).ask(v1.VerbRemove).act(v1.VerbRemove)
+	require.Equal(t, StepWait, f.next().Kind)
+	force(f)
+	require.Equal(t, StepCancel, f.next().Kind)
+	f.Doing.Cancelled = true
+	f.fails(v1.ReasonSuperseded, false, "")
+	require.Equal(t, StepEvict, f.next().Kind)
+}
+
+func TestAForcedRemoveOfAHostThatIsThereIsAnOrdinaryOne(t *testing.T) {
+	f := force(service(t, "", 0).running())
+	require.Equal(t, StepEvict, f.next().Kind)
+	f.Evicted(contract.EvictReply{Refused: "host h1 is Online"}, nil, f.now)
+	f.act(v1.VerbRemove).ok()
+	require.Equal(t, StepClose, f.next().Kind)
+}
+
+func TestAnEvictionThatNobodyAnsweredIsAskedAgain(t *testing.T) {
+	f := force(service(t, "", 0).running().hostLost(1))
+	f.Evicted(contract.EvictReply{}, errors.New("no answer"), f.now)
+	f.later(evictAgain)
+	require.Equal(t, StepEvict, f.next().Kind)
+}
