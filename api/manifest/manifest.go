@@ -47,7 +47,7 @@ func ReadFile(name string) ([]Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() // it was only read
 	return Read(name, f)
 }
 

@@ -51,8 +51,11 @@ func TestValidatePorts(t *testing.T) {
 	})
 	w := minimalContainer()
 	w.Container.Ports = []Port{
-		{Container: 80, Host: 80, HostIP: "127.0.0.1"}, {Container: 80, Host: 80, HostIP: "127.0.0.2"},
-		{Container: 80, Host: 80, Protocol: "udp"}, {Container: 80, Host: 81}, {Container: 80},
+		{Container: 80, Host: 80, HostIP: "127.0.0.1"},
+		{Container: 80, Host: 80, HostIP: "127.0.0.2"},
+		{Container: 80, Host: 80, Protocol: "udp"},
+		{Container: 80, Host: 81},
+		{Container: 80},
 	}
 	require.NoError(t, w.Validate())
 }

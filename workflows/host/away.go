@@ -46,10 +46,7 @@ func (s *State) Forget(now time.Time) error {
 	case v1.HostOffline, v1.HostLeft:
 	}
 	s.tell(contract.SignalHostLost)
-	remains := debtors(s.Debts)
-	for _, name := range sortedKeys(s.Ledger.Entries) {
-		remains = append(remains, name)
-	}
+	remains := append(debtors(s.Debts), sortedKeys(s.Ledger.Entries)...)
 	s.Barred = append(s.Barred, s.Instance)
 	s.Instance, s.Debts, s.Phase, s.Changed = "", nil, v1.HostForgotten, now
 	s.Message = "forgotten; nothing is known to remain there"

@@ -49,8 +49,10 @@ func TestAnEvictionIsADebtThatClosesTheHostUntilItIsPaid(t *testing.T) {
 	require.NotEmpty(t, s.Debts, "an older debt's payment")
 	s.Paid(contract.DebtsPaid{Paid: []contract.Debt{{Workload: "web", Fence: 5}}}, now)
 	require.NoError(t, s.Bind(contract.BindRequest{Workload: "db", Fence: 1}, now))
-	require.Equal(t, v1.ReasonStaleFence, s.Reserve(contract.ReserveRequest{Workload: "web", Fence: 5, Passed: true,
-		Needs: contract.Needs{Kind: v1.KindContainer}}, now).Reason, "a late reserve of what moved away")
+	require.Equal(t, v1.ReasonStaleFence, s.Reserve(contract.ReserveRequest{
+		Workload: "web", Fence: 5, Passed: true,
+		Needs: contract.Needs{Kind: v1.KindContainer},
+	}, now).Reason, "a late reserve of what moved away")
 }
 
 func TestAForgottenInstanceIsBarredUntilItIsAdopted(t *testing.T) {
@@ -58,7 +60,7 @@ func TestAForgottenInstanceIsBarredUntilItIsAdopted(t *testing.T) {
 	require.Error(t, s.Forget(now), "not while it is online")
 	s = offline(t)
 	require.Empty(t, evict(s, 5).Refused)
-	require.True(t, len(s.Debts) == 1)
+	require.Len(t, s.Debts, 1)
 	require.NoError(t, s.Forget(now))
 	require.NoError(t, s.Forget(now), "a repeat is the same")
 	require.Equal(t, v1.HostForgotten, s.Phase)
