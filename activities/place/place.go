@@ -13,6 +13,7 @@ import (
 	"github.com/berth-dev/berth/activities/failpoint"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
+	"github.com/berth-dev/berth/workflows/placement"
 )
 
 // Activities run on the control plane's queue.
@@ -59,7 +60,7 @@ func (a *Activities) place(ctx context.Context, in contract.PlaceIn) (contract.P
 }
 
 // round asks the candidates in turn. Without a grant, every one's refusal is returned.
-func (a *Activities) round(ctx context.Context, in contract.PlaceIn, last string) (contract.PlaceOut, []Refusal, error) {
+func (a *Activities) round(ctx context.Context, in contract.PlaceIn, last string) (contract.PlaceOut, []placement.Refusal, error) {
 	candidates, refusals, err := a.candidates(ctx, in)
 	if err != nil {
 		return contract.PlaceOut{}, nil, err
@@ -77,7 +78,7 @@ func (a *Activities) round(ctx context.Context, in contract.PlaceIn, last string
 		case reply.Reason == v1.ReasonStaleFence:
 			return contract.PlaceOut{}, nil, contract.StaleFence(in.Reserve.Fence, reply.Seen)
 		}
-		refusals = append(refusals, Refusal{host, reply.Reason, reply.Short})
+		refusals = append(refusals, placement.Refusal{Host: host, Reason: reply.Reason, Short: reply.Short})
 	}
 	return contract.PlaceOut{}, refusals, nil
 }

@@ -6,18 +6,12 @@ import (
 
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
+	"github.com/berth-dev/berth/workflows/placement"
 )
-
-// Refusal is why one host does not take a workload.
-type Refusal struct {
-	Host   string
-	Reason v1.Reason
-	Short  string
-}
 
 // refused turns the hosts' answers into one error. Its reason is theirs if they agree, NoCapacity if any has too little
 // room, and else that none matches.
-func refused(all []Refusal) error {
+func refused(all []placement.Refusal) error {
 	if len(all) == 0 {
 		return contract.Retryable(v1.ReasonNoMatchingHost, "start an agent: berth agent", "no host has joined the fleet")
 	}
@@ -29,7 +23,7 @@ func refused(all []Refusal) error {
 		}
 		lines = append(lines, r.Host+": "+r.Short)
 	}
-	if slices.ContainsFunc(all, func(r Refusal) bool { return r.Reason == v1.ReasonNoCapacity }) {
+	if slices.ContainsFunc(all, func(r placement.Refusal) bool { return r.Reason == v1.ReasonNoCapacity }) {
 		reason = v1.ReasonNoCapacity
 	}
 	return contract.Retryable(reason, advice(reason), "%s", strings.Join(lines, "; "))

@@ -13,6 +13,9 @@ type Accepted struct {
 	// DryRun is true if nothing was recorded; ChangedFields are then the paths of what would change.
 	DryRun        bool     `json:"dryRun,omitempty"`
 	ChangedFields []string `json:"changedFields,omitempty"`
+	// Host is the one that a dry run of a new workload would choose, Refusals why others would not take it.
+	Host     string   `json:"host,omitempty"`
+	Refusals []string `json:"refusals,omitempty"`
 }
 
 // WorkloadList is one page of workloads, sorted by name within the page.

@@ -82,13 +82,28 @@ func applyAll(ctx context.Context, c *client.Client, docs []manifest.Document, d
 func acceptedTable(list []v1.Accepted) table {
 	t := table{head: []string{"WORKLOAD", "RESULT", "GENERATION", "CHANGES"}}
 	for _, one := range list {
-		result := one.Changed
+		result, changes := one.Changed, strings.Join(one.ChangedFields, " ")
 		if one.DryRun {
 			result += " (dry run)"
+			changes = strings.TrimSpace(changes + " " + whereTo(one))
 		}
-		t.rows = append(t.rows, []string{one.Name, result, fmt.Sprint(one.Generation), strings.Join(one.ChangedFields, " ")})
+		t.rows = append(t.rows, []string{one.Name, result, fmt.Sprint(one.Generation), changes})
 	}
 	return t
+}
+
+// whereTo says where a new workload would run, or why nowhere.
+func whereTo(one v1.Accepted) string {
+	switch {
+	case one.Host != "":
+		return "would run on " + one.Host
+	case len(one.Refusals) > 0:
+		return "would wait: " + strings.Join(one.Refusals, "; ")
+	case one.Changed == "created":
+		return "would wait: no host has joined the fleet"
+	default:
+		return ""
+	}
 }
 
 // readAll reads and checks all documents of all files. All mistakes of all documents are told.

@@ -1,6 +1,9 @@
 package contract
 
 import (
+	"fmt"
+	"strings"
+
 	v1 "github.com/berth-dev/berth/api/v1"
 )
 
@@ -58,4 +61,22 @@ func protocol(p string) string {
 		return "tcp"
 	}
 	return p
+}
+
+// Short says what a host lacks of what is asked, beside what it has given away. What is not asked for is never short.
+func Short(capacity, used, asked v1.Amounts) (v1.Reason, string) {
+	var missing []string
+	if over := used.CPUs + asked.CPUs - capacity.CPUs; asked.CPUs > 0 && over > 0 {
+		missing = append(missing, fmt.Sprintf("CPU short by %s (asked %s, capacity %s)", over, asked.CPUs, capacity.CPUs))
+	}
+	if over := used.Memory + asked.Memory - capacity.Memory; asked.Memory > 0 && over > 0 {
+		missing = append(missing, fmt.Sprintf("memory short by %s (asked %s, capacity %s)", over, asked.Memory, capacity.Memory))
+	}
+	if over := used.Disk + asked.Disk - capacity.Disk; asked.Disk > 0 && over > 0 {
+		missing = append(missing, fmt.Sprintf("disk short by %s (asked %s, capacity %s)", over, asked.Disk, capacity.Disk))
+	}
+	if len(missing) == 0 {
+		return v1.ReasonNone, ""
+	}
+	return v1.ReasonNoCapacity, strings.Join(missing, "; ")
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -174,19 +173,8 @@ func (l *Ledger) free() v1.Amounts {
 
 // short says what is missing for a workload, counting its own reservation as free.
 func (l *Ledger) short(workload string, n contract.Needs) (v1.Reason, string) {
-	used := l.reservedWithout(workload)
-	var missing []string
-	if over := used.CPUs + n.Amount.CPUs - l.Capacity.CPUs; n.Amount.CPUs > 0 && over > 0 {
-		missing = append(missing, fmt.Sprintf("CPU short by %s (asked %s, capacity %s)", over, n.Amount.CPUs, l.Capacity.CPUs))
-	}
-	if over := used.Memory + n.Amount.Memory - l.Capacity.Memory; n.Amount.Memory > 0 && over > 0 {
-		missing = append(missing, fmt.Sprintf("memory short by %s (asked %s, capacity %s)", over, n.Amount.Memory, l.Capacity.Memory))
-	}
-	if over := used.Disk + n.Amount.Disk - l.Capacity.Disk; n.Amount.Disk > 0 && over > 0 {
-		missing = append(missing, fmt.Sprintf("disk short by %s (asked %s, capacity %s)", over, n.Amount.Disk, l.Capacity.Disk))
-	}
-	if len(missing) > 0 {
-		return v1.ReasonNoCapacity, strings.Join(missing, "; ")
+	if reason, short := contract.Short(l.Capacity, l.reservedWithout(workload), n.Amount); reason != v1.ReasonNone {
+		return reason, short
 	}
 	for _, name := range sortedKeys(l.Entries) {
 		if name == workload {

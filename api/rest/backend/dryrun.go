@@ -9,6 +9,7 @@ import (
 	"github.com/berth-dev/berth/api/rest"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
+	"github.com/berth-dev/berth/workflows/placement"
 )
 
 // DryRun compares the workload with what is wanted now. It records nothing.
@@ -22,7 +23,7 @@ func (b *Backend) DryRun(ctx context.Context, w *v1.Workload, o rest.Request) (v
 			return v1.Accepted{}, err
 		}
 		out.Generation, out.Changed = 1, string(contract.ChangedCreated)
-		return out, nil
+		return out, b.explain(ctx, w, &out)
 	case err != nil:
 		return v1.Accepted{}, err
 	case view.Status.Phase == v1.PhaseRemoving:
@@ -48,6 +49,20 @@ func (b *Backend) DryRun(ctx context.Context, w *v1.Workload, o rest.Request) (v
 		out.Generation, out.Changed = out.Generation+1, string(contract.ChangedUpdated)
 	}
 	return out, nil
+}
+
+// explain says where a new workload would run.
+func (b *Backend) explain(ctx context.Context, w *v1.Workload, out *v1.Accepted) error {
+	list, err := b.Hosts(ctx, rest.Page{Size: rest.MaxPageSize})
+	if err != nil {
+		return err
+	}
+	host, refusals := placement.Explain(list.Items, *w)
+	out.Host = host
+	for _, r := range refusals {
+		out.Refusals = append(out.Refusals, r.Host+": "+r.Short)
+	}
+	return nil
 }
 
 // changedFields returns the paths at which two workloads differ, both with defaults filled in.

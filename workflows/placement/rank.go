@@ -1,24 +1,18 @@
-package place
+// Package placement says which hosts may take a workload, and in which order they are asked. It is pure, and a guess: only a
+// host's ledger grants.
+package placement
 
 import (
-	"context"
 	"sort"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-	"github.com/berth-dev/berth/workflows/contract"
 )
 
-// candidates are the hosts to ask, best first, and those that are left out, with why. A pinned workload has one candidate.
-func (a *Activities) candidates(ctx context.Context, in contract.PlaceIn) ([]string, []Refusal, error) {
-	if in.Pinned != "" {
-		return []string{in.Pinned}, nil, nil
-	}
-	hosts, err := ListHosts(ctx, a.Client, a.Data)
-	if err != nil {
-		return nil, nil, err
-	}
-	candidates, refusals := Rank(hosts, in.Reserve.Placement)
-	return askFirst(candidates, in.Prefer), refusals, nil
+// Refusal is why one host does not take a workload.
+type Refusal struct {
+	Host   string
+	Reason v1.Reason
+	Short  string
 }
 
 // Rank orders the hosts that a placement allows: those that take work first, then by free memory, then by name. The others
@@ -51,13 +45,3 @@ func Rank(hosts []v1.Host, placement *v1.Placement) (candidates []string, refusa
 }
 
 func takesWork(h v1.Host) bool { return h.State == v1.HostOnline && !h.Cordoned }
-
-func askFirst(hosts []string, first string) []string {
-	for i, h := range hosts {
-		if h == first {
-			rest := append(append([]string{}, hosts[:i]...), hosts[i+1:]...)
-			return append([]string{first}, rest...)
-		}
-	}
-	return hosts
-}

@@ -1,0 +1,31 @@
+package place
+
+import (
+	"context"
+
+	"github.com/berth-dev/berth/workflows/contract"
+	"github.com/berth-dev/berth/workflows/placement"
+)
+
+// candidates are the hosts to ask, best first, and those that are left out, with why. A pinned workload has one candidate.
+func (a *Activities) candidates(ctx context.Context, in contract.PlaceIn) ([]string, []placement.Refusal, error) {
+	if in.Pinned != "" {
+		return []string{in.Pinned}, nil, nil
+	}
+	hosts, err := ListHosts(ctx, a.Client, a.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	candidates, refusals := placement.Rank(hosts, in.Reserve.Placement)
+	return askFirst(candidates, in.Prefer), refusals, nil
+}
+
+func askFirst(hosts []string, first string) []string {
+	for i, h := range hosts {
+		if h == first {
+			rest := append(append([]string{}, hosts[:i]...), hosts[i+1:]...)
+			return append([]string{first}, rest...)
+		}
+	}
+	return hosts
+}
