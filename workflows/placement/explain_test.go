@@ -32,7 +32,9 @@ func TestExplainNamesTheHostAndWhyNotTheOthers(t *testing.T) {
 		host("busy", func(h *v1.Host) { h.Reserved.Memory = 900 }),
 		host("closed", func(h *v1.Host) { h.Cordoned = true }),
 		host("bare", func(h *v1.Host) { h.Runtimes = nil }),
-		host("down", func(h *v1.Host) { h.Runtimes = []v1.Runtime{{Name: "docker", Kinds: []v1.Kind{v1.KindContainer}, Message: "no socket"}} }),
+		host("down", func(h *v1.Host) {
+			h.Runtimes = []v1.Runtime{{Name: "docker", Kinds: []v1.Kind{v1.KindContainer}, Message: "no socket"}}
+		}),
 		host("other", func(h *v1.Host) { h.Labels = nil }),
 		host("half", func(h *v1.Host) { h.Reserved.Memory = 500 }),
 		host("free", nil),
