@@ -25,6 +25,7 @@ const TombstoneLife = 30 * 24 * time.Hour
 // Store is the records of one host, held in its data directory. One process at a time can have it open.
 type Store struct {
 	dir, fleet, host string
+	volatile         bool
 	lockFile         *os.File
 
 	mu      sync.Mutex
@@ -33,9 +34,16 @@ type Store struct {
 	locks   map[string]chan struct{}
 }
 
+// Option changes how a store keeps its records.
+type Option func(*Store)
+
+// Volatile writes records without waiting for the disk: they outlive the process, but not the machine. That is enough where
+// what they tell of does not outlive the process either, and keeps hundreds of hosts on one disk from waiting for it.
+func Volatile() Option { return func(s *Store) { s.volatile = true } }
+
 // Open locks the data directory and reads its records. A record that can't be read makes only its own workload
 // unobservable. Tombstones older than TombstoneLife are dropped.
-func Open(dataDir, fleet, host string) (*Store, error) {
+func Open(dataDir, fleet, host string, options ...Option) (*Store, error) {
 	dir := filepath.Join(dataDir, "workloads")
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
@@ -51,6 +59,9 @@ func Open(dataDir, fleet, host string) (*Store, error) {
 	s := &Store{
 		dir: dir, fleet: fleet, host: host, lockFile: lock,
 		records: map[string]Record{}, broken: map[string]error{}, locks: map[string]chan struct{}{},
+	}
+	for _, o := range options {
+		o(s)
 	}
 	return s, s.load(time.Now())
 }
@@ -118,7 +129,7 @@ func (s *Store) List() []Record {
 	return all
 }
 
-// Put writes a record durably: when it returns, a crash does not lose it. The caller holds the workload's lock.
+// Put writes a record durably: when it returns, a crash does not lose it (see Volatile). The caller holds the workload's lock.
 func (s *Store) Put(r Record) error {
 	dir := s.Dir(r.Workload)
 	if err := os.MkdirAll(dir, 0o711); err != nil {
@@ -128,7 +139,7 @@ func (s *Store) Put(r Record) error {
 	if err != nil {
 		return fmt.Errorf("encode the record: %w", err)
 	}
-	if err := writeDurably(filepath.Join(dir, fileName), data); err != nil {
+	if err := s.write(filepath.Join(dir, fileName), data); err != nil {
 		return diskError(err)
 	}
 	s.mu.Lock()
@@ -161,18 +172,21 @@ func (s *Store) Lock(ctx context.Context, workload string, wait time.Duration) (
 	}
 }
 
-func writeDurably(path string, data []byte) error {
+// write replaces a file as a whole, so that nobody ever sees half of one.
+func (s *Store) write(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".record-*")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }() // gone after the rename; else an unfinished write
 	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err != nil {
+	if !s.volatile {
+		err = errors.Join(err, tmp.Sync())
+	}
+	if err = errors.Join(err, tmp.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
+	if err := os.Rename(tmp.Name(), path); err != nil || s.volatile {
 		return err
 	}
 	d, err := os.Open(filepath.Dir(path))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type agentSettings struct {
 	name     string
 	dataDir  string
 	fleet    string
+	hosts    int
 }
 
 // hostSettings are what `berth dev` passes on to its agents as well.
@@ -40,6 +42,7 @@ type hostSettings struct {
 	libvirtURI   string
 	domainType   string
 	stall        time.Duration
+	synthetic    syntheticSettings
 }
 
 func agentCommand(a *app) *cobra.Command {
@@ -60,6 +63,7 @@ func (s *agentSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&s.name, "host-id", defaultHost(), "id of this host in the fleet")
 	f.StringVar(&s.dataDir, "data-dir", "/var/lib/berth", "directory of images, disks and records")
 	f.StringVar(&s.fleet, "fleet", "berth", "id of the installation; marks all that is made on this host")
+	f.IntVar(&s.hosts, "hosts", 0, "with --synthetic: be this many hosts, the host id with -1, -2 and so on, each below the data directory")
 }
 
 func (h *hostSettings) define(f *pflag.FlagSet) {
@@ -74,6 +78,7 @@ func (h *hostSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&h.libvirtURI, "libvirt-uri", "", "URI of libvirt (default: qemu:///system)")
 	f.StringVar(&h.domainType, "domain-type", "", "kvm or qemu (default: kvm where the machine can)")
 	f.DurationVar(&h.stall, "stall-timeout", time.Minute, "how long a download may make no progress")
+	h.synthetic.define(f)
 }
 
 // args are the settings as arguments of another berth process.
@@ -95,6 +100,7 @@ func (h *hostSettings) args() []string {
 	add("docker-host", h.dockerHost)
 	add("libvirt-uri", h.libvirtURI)
 	add("domain-type", h.domainType)
+	out = append(out, h.synthetic.args()...)
 	return append(out, "--max-concurrent-creates", itoa(h.creates), "--stall-timeout", h.stall.String())
 }
 
@@ -122,6 +128,10 @@ func (h *hostSettings) check(m *config.Mistakes) v1.Amounts {
 	}
 	m.Require(h.creates > 0, "max-concurrent-creates", "must be at least 1")
 	m.Require(h.stall > 0, "stall-timeout", "must be more than nothing")
+	h.synthetic.check(m)
+	if h.synthetic.on {
+		c = syntheticCapacity(c)
+	}
 	m.Require(h.domainType == "" || h.domainType == "kvm" || h.domainType == "qemu", "domain-type", "must be kvm or qemu")
 	return c
 }
@@ -134,6 +144,8 @@ func (s *agentSettings) run(ctx context.Context, a *app) error {
 	m.Require(v1.ValidateName(s.name) == nil, "host-id", "%q is not a name: lower case letters, digits and dashes, at most 63", s.name)
 	m.Require(v1.ValidateName(s.fleet) == nil, "fleet", "%q is not a name: lower case letters, digits and dashes, at most 63", s.fleet)
 	m.Require(s.dataDir != "", "data-dir", "is needed")
+	m.Require(s.hosts == 0 || s.host.synthetic.on, "hosts", "is for --synthetic: a real host has an agent of its own")
+	m.Require(s.hosts >= 0 && s.hosts <= maxSyntheticHosts, "hosts", "must be from 0 to %d", maxSyntheticHosts)
 	if s.temporal.KeyFile != "" {
 		_, err := temporal.LoadKeys(s.temporal.KeyFile)
 		m.Check("key-file", err)
@@ -143,15 +155,31 @@ func (s *agentSettings) run(ctx context.Context, a *app) error {
 	}
 	s.temporal.Lazy = true
 	return runApp(ctx, logger,
-		fx.Supply(s.temporal.Options, agent.Config{
-			Host: s.name, Fleet: s.fleet, DataDir: s.dataDir, Version: version, Labels: s.host.labels, Capacity: amounts,
-			AllowPaths: s.host.allowPaths, AllowDevices: s.host.allowDevices, MaxConcurrentCreates: s.host.creates,
-			DockerHost: s.host.dockerHost, LibvirtURI: s.host.libvirtURI, DomainType: s.host.domainType,
-			StallTimeout: s.host.stall, Timings: s.timings.Timings,
-		}),
+		fx.Supply(s.temporal.Options, s.configs(amounts)),
 		temporal.Module,
 		agent.Module,
 	)
+}
+
+// configs are one for each host that this process is.
+func (s *agentSettings) configs(amounts v1.Amounts) []agent.Config {
+	one := agent.Config{
+		Host: s.name, Fleet: s.fleet, DataDir: s.dataDir, Version: version, Labels: s.host.labels, Capacity: amounts,
+		AllowPaths: s.host.allowPaths, AllowDevices: s.host.allowDevices, MaxConcurrentCreates: s.host.creates,
+		DockerHost: s.host.dockerHost, LibvirtURI: s.host.libvirtURI, DomainType: s.host.domainType,
+		StallTimeout: s.host.stall, Synthetic: s.host.synthetic.config(), Timings: s.timings.Timings,
+	}
+	if s.hosts == 0 {
+		return []agent.Config{one}
+	}
+	all := make([]agent.Config, 0, s.hosts)
+	for n := range s.hosts {
+		each := one
+		each.Host = numbered(s.name, n+1)
+		each.DataDir = filepath.Join(s.dataDir, each.Host)
+		all = append(all, each)
+	}
+	return all
 }
 
 // defaultHost is this machine's name, as far as it is a name in Berth's sense.

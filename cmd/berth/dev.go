@@ -21,8 +21,12 @@ import (
 	"github.com/berth-dev/berth/workers/devserver"
 )
 
-// maxDevHosts bounds --hosts: each is a process.
-const maxDevHosts = 50
+const (
+	// maxDevHosts bounds --hosts: each is a process.
+	maxDevHosts = 50
+	// ownProcess is up to how many synthetic hosts each are a process, as real ones are. More share one.
+	ownProcess = 10
+)
 
 // devSettings are the settings of `berth dev`.
 type devSettings struct {
@@ -70,7 +74,11 @@ func (s *devSettings) check(m *config.Mistakes) (devserver.Settings, string) {
 	s.timings.check(m)
 	s.host.check(m)
 	m.Require(v1.ValidateName(s.fleet) == nil, "fleet", "%q is not a name", s.fleet)
-	m.Require(s.hosts >= 0 && s.hosts <= maxDevHosts, "hosts", "must be from 0 to %d", maxDevHosts)
+	most := maxDevHosts
+	if s.host.synthetic.on {
+		most = maxSyntheticHosts
+	}
+	m.Require(s.hosts >= 0 && s.hosts <= most, "hosts", "must be from 0 to %d", most)
 	m.Require(rest.ListensOnLoopback(s.listen), "listen", "must be an address of the loopback, as 127.0.0.1:8080")
 	if host, port, err := net.SplitHostPort(s.listen); err == nil {
 		n, err := strconv.Atoi(port)

@@ -19,6 +19,8 @@ import (
 const (
 	childReadyWithin = time.Minute
 	childStopWithin  = 20 * time.Second
+	// devHost is what the hosts' names begin with.
+	devHost = "host"
 )
 
 // devFleet is the processes of `berth dev`.
@@ -49,17 +51,31 @@ func (d *devFleet) start(ctx context.Context) error {
 	if err := d.launch(ctx, "server", server, d.serverReady); err != nil {
 		return err
 	}
-	for n := range s.hosts {
-		name := "host-" + itoa(n+1)
-		args := append([]string{"agent", "--host-id", name, "--data-dir", filepath.Join(s.dataDir, "hosts", name)}, common...)
-		args = append(args, s.host.args()...)
-		if err := d.launch(ctx, name, args, func(ctx context.Context) error { return d.hostReady(ctx, name) }); err != nil {
-			return err
-		}
+	if err := d.startHosts(ctx, common); err != nil {
+		return err
 	}
 	data := fmt.Sprintf("# Made by `berth dev`: berth --config %s list\naddress: %s\n", s.clientFile(), d.url())
 	if err := os.WriteFile(s.clientFile(), []byte(data), 0o644); err != nil {
 		return fmt.Errorf("write the client's settings: %w", err)
+	}
+	return nil
+}
+
+// startHosts starts an agent for each host, or one for all if they are many and synthetic.
+func (d *devFleet) startHosts(ctx context.Context, common []string) error {
+	s := d.settings
+	common = append(slices.Clone(common), s.host.args()...)
+	dir := filepath.Join(s.dataDir, "hosts")
+	if s.host.synthetic.on && s.hosts > ownProcess {
+		args := append([]string{"agent", "--host-id", devHost, "--hosts", itoa(s.hosts), "--data-dir", dir}, common...)
+		return d.launch(ctx, "hosts", args, d.allReady)
+	}
+	for n := range s.hosts {
+		name := numbered(devHost, n+1)
+		args := append([]string{"agent", "--host-id", name, "--data-dir", filepath.Join(dir, name)}, common...)
+		if err := d.launch(ctx, name, args, func(ctx context.Context) error { return d.hostReady(ctx, name) }); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -113,6 +129,27 @@ func (d *devFleet) hostReady(ctx context.Context, name string) error {
 	}
 	return nil
 }
+
+// allReady counts the hosts that are online.
+func (d *devFleet) allReady(ctx context.Context) error {
+	list, err := hostsAll(ctx, d.api)
+	if err != nil {
+		return err
+	}
+	online := 0
+	for _, h := range list.Items {
+		if h.State == v1.HostOnline {
+			online++
+		}
+	}
+	if online < d.settings.hosts {
+		return fmt.Errorf("%d of %d hosts are online", online, d.settings.hosts)
+	}
+	return nil
+}
+
+// numbered is the n-th of several hosts.
+func numbered(prefix string, n int) string { return prefix + "-" + itoa(n) }
 
 // left are the workloads that exist when the fleet is stopped.
 func (d *devFleet) left() []string {

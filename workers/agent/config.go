@@ -4,6 +4,7 @@ package agent
 import (
 	"time"
 
+	"github.com/berth-dev/berth/activities/synthetic"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -31,6 +32,9 @@ type Config struct {
 	DomainType string
 	// StallTimeout is how long a fetch may make no progress. Default 60 s.
 	StallTimeout time.Duration
+	// Synthetic, if set, runs everything in memory, in the place of Docker and libvirt. The host's records are then written
+	// without waiting for the disk.
+	Synthetic *synthetic.Config
 	// Timings are offered to the fleet if this host is its first to speak.
 	Timings contract.Timings
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
 	"github.com/berth-dev/berth/activities/supervise"
+	"github.com/berth-dev/berth/activities/synthetic"
 	"github.com/berth-dev/berth/activities/vm"
 	"github.com/berth-dev/berth/activities/vm/libvirt"
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -41,7 +43,11 @@ func New(cfg Config, c client.Client, log *slog.Logger) (*Agent, error) {
 	}
 	log = log.With("host", cfg.Host)
 	a := &Agent{cfg: cfg, client: c, log: log, bootID: lease.BootID(), holder: lease.NewHolder(c, log)}
-	if a.store, err = record.Open(dir, cfg.Fleet, cfg.Host); err != nil {
+	var options []record.Option
+	if cfg.Synthetic != nil {
+		options = append(options, record.Volatile())
+	}
+	if a.store, err = record.Open(dir, cfg.Fleet, cfg.Host, options...); err != nil {
 		return nil, err
 	}
 	a.cleanup = append(a.cleanup, a.store.Close)
@@ -62,6 +68,12 @@ func New(cfg Config, c client.Client, log *slog.Logger) (*Agent, error) {
 }
 
 func (a *Agent) connectRuntimes() error {
+	if c := a.cfg.Synthetic; c != nil {
+		a.runtimes = []step.Runtime{
+			synthetic.New(v1.KindContainer, a.cfg.Host, *c), synthetic.New(v1.KindVM, a.cfg.Host, *c),
+		}
+		return nil
+	}
 	cache, err := image.Open(filepath.Join(a.cfg.DataDir, "images"), image.Options{
 		MaxConcurrent: a.cfg.MaxConcurrentCreates, StallTimeout: a.cfg.StallTimeout, AllowedPathPrefixes: a.cfg.AllowPaths,
 	})
