@@ -31,9 +31,10 @@ type Fleet struct {
 	// FailpointsDir holds the switches of failpoints; see Failpoints.
 	FailpointsDir string
 
-	t      testing.TB
-	binary string
-	env    []string
+	t         testing.TB
+	binary    string
+	env       []string
+	synthetic bool
 }
 
 // Agent is a host's agent.
@@ -52,18 +53,23 @@ func Failpoints() Option { return func(f *Fleet) { f.binary = "berth-faults" } }
 // Env adds to the environment of all servers and agents.
 func Env(env ...string) Option { return func(f *Fleet) { f.env = append(f.env, env...) } }
 
+// Synthetic is for fleets whose agents run with --synthetic: this machine needs no runtimes, and nothing is left on it.
+func Synthetic() Option { return func(f *Fleet) { f.synthetic = true } }
+
 // NewFleet starts Temporal, and brings up this machine's runtimes if they do not run. Servers and agents are started by
 // StartServer and StartAgent.
 func NewFleet(t testing.TB, options ...Option) *Fleet {
 	t.Helper()
-	Require(t)
 	f := &Fleet{ID: uniqueID(t), t: t, binary: "berth", FailpointsDir: t.TempDir()}
 	for _, o := range options {
 		o(f)
 	}
 	f.env = append(f.env, "BERTH_FAILPOINTS_DIR="+f.FailpointsDir)
-	// Runs last: what the fleet made on the host goes when nothing of the fleet runs any more.
-	t.Cleanup(func() { ClearHost(t, f.ID) })
+	if !f.synthetic {
+		Require(t)
+		// Runs last: what the fleet made on the host goes when nothing of the fleet runs any more.
+		t.Cleanup(func() { ClearHost(t, f.ID) })
+	}
 	f.Temporal = StartTemporal(t)
 	return f
 }
