@@ -66,7 +66,7 @@ func (a *Agent) Run(ctx context.Context) error {
 			}
 			return err
 		}
-		a.log.Info("admitted", "host", a.cfg.Host, "lease", welcome.LeaseNo)
+		a.log.Info("admitted", "lease", welcome.LeaseNo)
 		// Polling first: the lease waits for nothing. The fleet binds no new work here before the debts are paid, and
 		// nothing is started again by ourselves either.
 		if err := a.startWorkers(); err != nil {

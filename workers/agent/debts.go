@@ -35,7 +35,7 @@ func (a *Agent) payDebts(ctx context.Context, debts []contract.Debt) {
 	case <-done:
 	case <-ctx.Done():
 	case <-time.After(debtWait):
-		a.log.Warn("debts are not paid yet; the host takes no new work before they are", "host", a.cfg.Host)
+		a.log.Warn("debts are not paid yet; the host takes no new work before they are")
 	}
 }
 
