@@ -2,17 +2,19 @@ package place
 
 import (
 	"context"
+	"time"
 
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 	"github.com/berth-dev/berth/workflows/placement"
 )
 
 // candidates are the hosts to ask, best first, and those that are left out, with why. A pinned workload has one candidate.
-func (a *Activities) candidates(ctx context.Context, in contract.PlaceIn) ([]string, []placement.Refusal, error) {
+func (a *Activities) candidates(ctx context.Context, in contract.PlaceIn, since time.Time) ([]string, []placement.Refusal, error) {
 	if in.Pinned != "" {
 		return []string{in.Pinned}, nil, nil
 	}
-	hosts, err := ListHosts(ctx, a.Client, a.Data)
+	hosts, err := a.hosts.get(ctx, since, func(ctx context.Context) ([]v1.Host, error) { return ListHosts(ctx, a.Client, a.Data) })
 	if err != nil {
 		return nil, nil, err
 	}

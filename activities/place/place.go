@@ -5,6 +5,7 @@ package place
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -22,6 +23,8 @@ type Activities struct {
 	// Data reads what the client hands out raw: it may be encrypted.
 	Data converter.DataConverter
 	Log  *slog.Logger
+
+	hosts hostCache
 }
 
 // Place reserves room on one host and says which. It heartbeats whom it is about to ask, so that a retry asks that one
@@ -41,14 +44,14 @@ func (a *Activities) place(ctx context.Context, in contract.PlaceIn) (contract.P
 	if activity.HasHeartbeatDetails(ctx) {
 		_ = activity.GetHeartbeatDetails(ctx, &last) // without it the order is the usual one
 	}
-	out, _, err := a.round(ctx, in, last)
+	out, _, err := a.round(ctx, in, last, time.Time{})
 	if err != nil || out.Host != "" {
 		return out, err
 	}
 	if err := a.enqueue(ctx, waiter(in)); err != nil {
 		return contract.PlaceOut{}, err
 	}
-	out, refusals, err := a.round(ctx, in, "")
+	out, refusals, err := a.round(ctx, in, "", time.Now())
 	switch {
 	case err != nil:
 		return contract.PlaceOut{}, err
@@ -59,9 +62,9 @@ func (a *Activities) place(ctx context.Context, in contract.PlaceIn) (contract.P
 	return contract.PlaceOut{}, refused(refusals)
 }
 
-// round asks the candidates in turn. Without a grant, every one's refusal is returned.
-func (a *Activities) round(ctx context.Context, in contract.PlaceIn, last string) (contract.PlaceOut, []placement.Refusal, error) {
-	candidates, refusals, err := a.candidates(ctx, in)
+// round asks the candidates in turn, as they were at since or later. Without a grant, every one's refusal is returned.
+func (a *Activities) round(ctx context.Context, in contract.PlaceIn, last string, since time.Time) (contract.PlaceOut, []placement.Refusal, error) {
+	candidates, refusals, err := a.candidates(ctx, in, since)
 	if err != nil {
 		return contract.PlaceOut{}, nil, err
 	}
@@ -74,10 +77,12 @@ func (a *Activities) round(ctx context.Context, in contract.PlaceIn, last string
 		case err != nil:
 			return contract.PlaceOut{}, nil, err
 		case reply.Granted:
-			return contract.PlaceOut{Host: host, Instance: reply.Instance}, nil, nil
+			a.hosts.granted(host, in.Reserve.Needs.Amount)
+			return contract.PlaceOut{Host: host, Instance: reply.Instance, Exact: reply.Exact}, nil, nil
 		case reply.Reason == v1.ReasonStaleFence:
 			return contract.PlaceOut{}, nil, contract.StaleFence(in.Reserve.Fence, reply.Seen)
 		}
+		a.hosts.refused()
 		refusals = append(refusals, placement.Refusal{Host: host, Reason: reply.Reason, Short: reply.Short})
 	}
 	return contract.PlaceOut{}, refusals, nil

@@ -104,6 +104,8 @@ type ReserveRequest struct {
 type ReserveReply struct {
 	Granted  bool   `json:"granted"`
 	Instance string `json:"instance,omitempty"`
+	// Exact is true if the ledger, once the grant is bound, holds just what was asked for: there is nothing to settle.
+	Exact bool `json:"exact,omitempty"`
 	// Reason and Short say why not: NoCapacity, PortConflict, HostOffline, RuntimeUnavailable, StaleFence, …
 	Reason v1.Reason `json:"reason,omitempty"`
 	Short  string    `json:"short,omitempty"`

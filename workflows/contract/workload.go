@@ -78,6 +78,8 @@ type PlaceOut struct {
 	Instance string `json:"instance"`
 	// Queued is true if the workload was put into the queue on the way, and has to leave it.
 	Queued bool `json:"queued,omitempty"`
+	// Exact is as in ReserveReply.
+	Exact bool `json:"exact,omitempty"`
 }
 
 // ActionIn is the input of Deploy, Stop and Remove. Before a Deploy the entity has reserved the host and recorded it.

@@ -59,7 +59,7 @@ func (l *Ledger) Reserve(req contract.ReserveRequest, now time.Time, grant time.
 	case held && req.Fence < own.Fence:
 		return stale(req.Fence, own.Fence)
 	case held && req.Fence == own.Fence:
-		return contract.ReserveReply{Granted: true}
+		return contract.ReserveReply{Granted: true, Exact: own.Old == nil}
 	}
 	if reason, short := l.short(req.Workload, req.Needs); reason != v1.ReasonNone {
 		return contract.ReserveReply{Reason: reason, Short: short}
@@ -75,7 +75,7 @@ func (l *Ledger) Reserve(req contract.ReserveRequest, now time.Time, grant time.
 		l.Entries = map[string]Entry{}
 	}
 	l.Entries[req.Workload] = e
-	return contract.ReserveReply{Granted: true}
+	return contract.ReserveReply{Granted: true, Exact: e.Old == nil}
 }
 
 // Bind keeps a grant. It fails if the grant has lapsed or was replaced.

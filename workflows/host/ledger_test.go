@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -80,6 +81,23 @@ func TestRedeployCountsOwnRoomAsFreeAndHoldsTheMaximum(t *testing.T) {
 	l.Settle(contract.SettleRequest{Workload: "a", Fence: 2, Needs: needs(600, 81)})
 	require.Equal(t, v1.Bytes(600), l.Reserved().Memory)
 	require.True(t, reserve(l, "b", 1, needs(1, 80), t0).Granted, "the old port is free once the action has settled")
+}
+
+func TestAnExactGrantNeedsNoSettle(t *testing.T) {
+	l := newLedger()
+	r := reserve(l, "a", 1, needs(700, 80), t0)
+	require.True(t, r.Exact)
+	require.Equal(t, r, reserve(l, "a", 1, needs(700, 80), t0), "a repeat gets the same answer")
+	require.NoError(t, l.Bind("a", 1, t0))
+	bound := maps.Clone(l.Entries)
+	l.Settle(contract.SettleRequest{Workload: "a", Fence: 1, Needs: needs(700, 80)})
+	require.Equal(t, bound, l.Entries)
+
+	again := reserve(l, "a", 2, needs(600), t0)
+	require.True(t, again.Granted)
+	require.False(t, again.Exact, "what ran is held as well until the action settles")
+	require.Equal(t, again, reserve(l, "a", 2, needs(600), t0))
+	require.False(t, reserve(l, "a", 3, needs(500), t0).Exact, "also when the grant before was never bound")
 }
 
 func TestLapsedRedeployFallsBackToWhatRan(t *testing.T) {

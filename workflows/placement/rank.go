@@ -15,8 +15,8 @@ type Refusal struct {
 	Short  string
 }
 
-// Rank orders the hosts that a placement allows: those that take work first, then by free memory, then by name. The others
-// are returned with the reason.
+// Rank orders the hosts that a placement allows: those that take work first, then by free memory, then by the fewest
+// workloads, as not all say what they need, then by name. The others are returned with the reason.
 func Rank(hosts []v1.Host, placement *v1.Placement) (candidates []string, refusals []Refusal) {
 	fitting := make([]v1.Host, 0, len(hosts))
 	for _, h := range hosts {
@@ -34,6 +34,8 @@ func Rank(hosts []v1.Host, placement *v1.Placement) (candidates []string, refusa
 			return takesWork(a)
 		case free(a) != free(b):
 			return free(a) > free(b)
+		case a.Workloads != b.Workloads:
+			return a.Workloads < b.Workloads
 		default:
 			return a.Name < b.Name
 		}

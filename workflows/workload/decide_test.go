@@ -286,6 +286,17 @@ func TestFailureBeforeAnyMutationGivesTheHostBack(t *testing.T) {
 	require.Nil(t, f.Placement)
 }
 
+func TestADeploySettlesWhatTheLedgerHoldsBeyondIt(t *testing.T) {
+	for _, exact := range []bool{true, false} {
+		f := service(t, "", 0).act(v1.VerbDeploy)
+		f.Placed(contract.PlaceOut{Host: "h1", Instance: "i1", Exact: exact})
+		l := f.Succeeded(contract.StepOut{}, f.now)
+		require.Equal(t, exact, l.Settle == nil)
+		require.Nil(t, l.Release)
+		require.NotNil(t, f.ask(v1.VerbStop).act(v1.VerbStop).Succeeded(contract.StepOut{}, f.now).Settle, "a stop gives back")
+	}
+}
+
 func TestFailureAfterAMutationKeepsTheHost(t *testing.T) {
 	f := service(t, "", 0).act(v1.VerbDeploy).placed()
 	l := f.Failed(&contract.Error{Reason: v1.ReasonUnhealthy, Step: string(contract.StepAwaitReady)}, f.now)

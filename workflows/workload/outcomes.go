@@ -33,7 +33,7 @@ func (s *State) Placed(p contract.PlaceOut) {
 		s.Placement = &Placement{Host: p.Host}
 		s.HostLost, s.HostLease = false, 0
 	}
-	s.Placement.Instance = p.Instance
+	s.Placement.Instance, s.Doing.Exact = p.Instance, p.Exact
 	if p.Queued && s.WaitsSince.IsZero() {
 		s.WaitsSince = s.Doing.StartedAt
 	}
@@ -76,6 +76,9 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 		s.absorb(now)
 		if s.Deployed == nil {
 			return s.settle(d.Fence, idle(d.Needs))
+		}
+		if d.Exact {
+			return Ledger{} // the deploy bound its grant: the ledger is right as it is
 		}
 		return s.settle(d.Fence, d.Needs)
 	}

@@ -98,6 +98,8 @@ type Doing struct {
 	StartedAt  time.Time      `json:"startedAt"`
 	Cancelled  bool           `json:"cancelled,omitempty"`
 	Needs      contract.Needs `json:"needs"`
+	// Exact is true if the host's ledger holds just Needs once the action has bound its grant.
+	Exact bool `json:"exact,omitempty"`
 }
 
 // Placement is the host that the workload is on.
