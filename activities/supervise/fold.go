@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -16,6 +17,7 @@ const (
 // sent is what was last told of a workload.
 type sent struct {
 	key     string
+	fence   int64
 	window  time.Time
 	count   int
 	skipped int
@@ -39,9 +41,26 @@ func (s *Supervisor) fold(workload string, o contract.Observation, now time.Time
 	}
 	repeated, last.skipped = last.skipped, 0
 	last.count++
-	last.key = key
+	last.key, last.fence = key, o.Fence
 	s.sent[workload] = last
 	return 0, repeated
+}
+
+// answered reports whether the action's own result has told the control plane what an observation says: it then need not
+// be told again. Under a new lease everything is told, whatever was said before.
+func (s *Supervisor) answered(r record.Record, o contract.Observation) bool {
+	out := r.FinishedOut
+	if s.owed[r.Workload] || s.sent[r.Workload].fence >= r.Fence || r.Finished != r.Fence || out == nil || r.Attempt > 0 {
+		return false
+	}
+	if o.State != contract.RunRunning || o.Restarts > 0 || out.StartedAt.IsZero() || !o.StartedAt.Equal(out.StartedAt) ||
+		!slices.Equal(o.Addresses, out.Addresses) || !slices.Equal(o.Ports, out.Ports) {
+		return false
+	}
+	last := s.sent[r.Workload]
+	last.key, last.fence = observationKey(o), r.Fence
+	s.sent[r.Workload] = last
+	return true
 }
 
 // observationKey is equal for observations that say the same.

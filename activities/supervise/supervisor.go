@@ -52,9 +52,11 @@ type Supervisor struct {
 	runtimes map[v1.Kind]step.Runtime
 	queue    *queue
 
-	mu       sync.Mutex
-	seq      int64
-	sent     map[string]sent
+	mu   sync.Mutex
+	seq  int64
+	sent map[string]sent
+	// owed are the workloads of which nothing has been told under this lease, though they were there when it began.
+	owed     map[string]bool
 	restarts map[string]*restartState
 }
 
@@ -62,7 +64,7 @@ type Supervisor struct {
 func New(c Config) *Supervisor {
 	s := &Supervisor{
 		Config: c, runtimes: map[v1.Kind]step.Runtime{}, queue: newQueue(),
-		sent: map[string]sent{}, restarts: map[string]*restartState{},
+		sent: map[string]sent{}, owed: map[string]bool{}, restarts: map[string]*restartState{},
 	}
 	for _, rt := range c.Runtimes {
 		s.runtimes[rt.Kind()] = rt
@@ -96,10 +98,14 @@ func (s *Supervisor) Look(workload string) { s.queue.add(workload) }
 
 // Admit forgets what was told before: a new lease is told everything again.
 func (s *Supervisor) Admit() {
+	all := s.Store.List()
 	s.mu.Lock()
-	s.sent = map[string]sent{}
+	s.sent, s.owed = map[string]sent{}, make(map[string]bool, len(all))
+	for _, r := range all {
+		s.owed[r.Workload] = true
+	}
 	s.mu.Unlock()
-	for _, r := range s.Store.List() {
+	for _, r := range all {
 		s.Look(r.Workload)
 	}
 }
@@ -175,6 +181,11 @@ func (s *Supervisor) tell(ctx context.Context, r record.Record, o contract.Obser
 		return // never admitted: everything is told at the first hello
 	}
 	s.mu.Lock()
+	if s.answered(r, o) {
+		s.mu.Unlock()
+		return
+	}
+	delete(s.owed, r.Workload)
 	later, repeated := s.fold(r.Workload, o, time.Now())
 	s.seq++
 	o.Seq, o.Repeated = s.seq, repeated
@@ -198,6 +209,7 @@ func (s *Supervisor) tell(ctx context.Context, r record.Record, o contract.Obser
 		s.Log.Warn("observation not delivered; it is sent again", "workload", r.Workload, "error", err)
 		s.mu.Lock()
 		delete(s.sent, r.Workload)
+		s.owed[r.Workload] = true
 		s.mu.Unlock()
 		s.queue.addLater(ctx, r.Workload, lookAgain)
 	}

@@ -134,7 +134,7 @@ func TestAServiceLives(t *testing.T) {
 			}
 			first := deploy(contract.Ref{Generation: 1, Fence: 1, Verb: v1.VerbDeploy})
 			require.NotEmpty(t, first.RuntimeID)
-			require.Equal(t, contract.RunRunning, h.await(contract.RunRunning).State)
+			require.Equal(t, contract.RunRunning, h.observe().State)
 
 			again := deploy(contract.Ref{Generation: 1, Fence: 2, Verb: v1.VerbDeploy})
 			require.Equal(t, first.RuntimeID, again.RuntimeID)

@@ -128,5 +128,5 @@ func (l *load) report(what string, elapsed time.Duration, took []time.Duration, 
 	at := func(q float64) time.Duration { return took[int(q*float64(len(took)-1))].Round(time.Millisecond) }
 	l.t.Logf("%s: %5.1f/s   p50 %v   p99 %v   max %v   (%d in %v)", what, float64(len(took))/elapsed.Seconds(),
 		at(0.5), at(0.99), at(1), len(took), elapsed.Round(10*time.Millisecond))
-	l.reportUsage(before, elapsed)
+	l.reportUsage(before, elapsed, len(took))
 }

@@ -55,12 +55,15 @@ func (l *load) usage() []usage {
 	return all
 }
 
-func (l *load) reportUsage(before []usage, elapsed time.Duration) {
+// reportUsage says what the parts took: of a core over the time that passed, and of CPU time for each of count units. The
+// latter is the same on a machine that is busy with other things.
+func (l *load) reportUsage(before []usage, elapsed time.Duration, count int) {
 	l.t.Helper()
 	var texts []string
 	for i, u := range l.usage() {
-		texts = append(texts, fmt.Sprintf("%s %.1f%% of a core, %d MiB", l.parts[i].name,
-			100*(u.cpu-before[i].cpu).Seconds()/elapsed.Seconds(), u.memory>>20))
+		cpu := u.cpu - before[i].cpu
+		texts = append(texts, fmt.Sprintf("%s %.1f%% of a core, %.1f ms each, %d MiB", l.parts[i].name,
+			100*cpu.Seconds()/elapsed.Seconds(), 1000*cpu.Seconds()/float64(count), u.memory>>20))
 	}
 	l.t.Logf("    %s", strings.Join(texts, "; "))
 }
@@ -76,7 +79,7 @@ func (l *load) idle() {
 	after, elapsed := l.requests(), time.Since(begin)
 	l.t.Logf("idle, %d hosts, a beat every %v: %.1f requests a second", l.hosts, contract.DefaultTimings().Beat,
 		(sum(after)-sum(requests))/elapsed.Seconds())
-	l.reportUsage(before, elapsed)
+	l.reportUsage(before, elapsed, int(elapsed.Seconds()))
 	l.reportRequests(requests, int(elapsed.Seconds()))
 }
 

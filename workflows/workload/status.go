@@ -12,7 +12,7 @@ import (
 func (s *State) Status(now time.Time) v1.Status {
 	st := v1.Status{
 		Generation: s.Generation, Fence: s.Fence, SpecDigest: s.Digest,
-		CreatedAt: s.CreatedAt, Tries: s.Tries, Conditions: s.Conditions, Restarts: s.Seen.Restarts,
+		CreatedAt: s.CreatedAt, Tries: s.Tries, Conditions: s.Conditions, Restarts: s.restarts(),
 	}
 	st.Seq, st.Settled = s.Seq, s.Doing == nil && s.DoneSeq >= s.WantedSeq
 	if c := s.Workload.Spec(); c != nil {
@@ -54,6 +54,14 @@ func (s *State) Status(now time.Time) v1.Status {
 	}
 	st.ChangedAt = s.ChangedAt
 	return st
+}
+
+// restarts are those since the last deploy: what was seen of an earlier one does not count.
+func (s *State) restarts() int {
+	if s.Deployed != nil && s.Seen.Fence != s.Deployed.Fence {
+		return 0
+	}
+	return s.Seen.Restarts
 }
 
 // phase says where the workload stands, from the open action, else from how the last one ended and what was seen since.
