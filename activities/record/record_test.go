@@ -119,6 +119,53 @@ func TestAnUnreadableRecordIsUnobservableAndTouchesNoOther(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestABrokenRecordIsReadAgainOnceItIsMended(t *testing.T) {
+	for name, mend := range map[string]struct {
+		by    func(path string, good []byte) error
+		fence int64
+	}{
+		"restored":   {func(path string, good []byte) error { return os.WriteFile(path, good, 0o600) }, 7},
+		"moved away": {func(path string, _ []byte) error { return os.Rename(path, path+".bad") }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, dir)
+			path := filepath.Join(s.Dir("web"), "record.json")
+			r, err := s.Get("web")
+			require.NoError(t, err)
+			require.NoError(t, s.Put(r.Begin(in(7, 0), contract.StepStart)))
+			good, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, good[:len(good)/2], 0o600))
+			require.NoError(t, s.Close())
+
+			again := open(t, dir)
+			_, err = again.Get("web")
+			require.Equal(t, v1.ReasonRuntimeUnavailable, contract.ReasonOf(err))
+			require.NoError(t, mend.by(path, good))
+			r, err = again.Get("web")
+			require.NoError(t, err, "the agent need not be restarted for it")
+			require.EqualValues(t, mend.fence, r.Fence)
+			require.Equal(t, "web", r.Workload)
+		})
+	}
+}
+
+func TestARecordUnderAnotherNameIsNotTaken(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	r, err := s.Get("web")
+	require.NoError(t, err)
+	require.NoError(t, s.Put(r))
+	require.NoError(t, s.Close())
+	require.NoError(t, os.Rename(s.Dir("web"), s.Dir("db")))
+
+	again := open(t, dir)
+	_, err = again.Get("db")
+	require.Equal(t, v1.ReasonRuntimeUnavailable, contract.ReasonOf(err), "what it says would change another workload")
+	require.Empty(t, again.List())
+}
+
 func TestARecordOfAnotherHostIsNotOurs(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -73,19 +73,12 @@ func (s *Store) load(now time.Time) error {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		data, err := os.ReadFile(filepath.Join(s.dir, name, fileName))
-		if errors.Is(err, os.ErrNotExist) {
-			continue // a directory that was made just before a crash: nothing was begun in it
-		}
-		var r Record
-		if err == nil {
-			err = json.Unmarshal(data, &r)
-		}
+		r, err := s.read(name)
 		switch {
+		case errors.Is(err, os.ErrNotExist):
+			// a directory that was made just before a crash: nothing was begun in it
 		case err != nil:
 			s.broken[name] = err
-		case r.Fleet != s.fleet || r.Host != s.host:
-			s.broken[name] = fmt.Errorf("the record belongs to fleet %q, host %q", r.Fleet, r.Host)
 		case r.Tombstone() && now.Sub(r.RemovedAt) > TombstoneLife:
 			_ = os.RemoveAll(filepath.Join(s.dir, name))
 		default:
@@ -95,20 +88,55 @@ func (s *Store) load(now time.Time) error {
 	return nil
 }
 
+// read reads a workload's record from its file, and refuses one that was written for something else.
+func (s *Store) read(workload string) (Record, error) {
+	data, err := os.ReadFile(filepath.Join(s.dir, workload, fileName))
+	if err != nil {
+		return Record{}, err
+	}
+	var r Record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Record{}, err
+	}
+	if r.Fleet != s.fleet || r.Host != s.host || r.Workload != workload {
+		return Record{}, fmt.Errorf("the record belongs to fleet %q, host %q, workload %q", r.Fleet, r.Host, r.Workload)
+	}
+	return r, nil
+}
+
+// mend reads a broken record again: the host's admin may have restored it, or moved it away, which counts as no record.
+func (s *Store) mend(workload string) error {
+	r, err := s.read(workload)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		s.broken[workload] = err
+		return err
+	default:
+		s.records[workload] = r
+	}
+	delete(s.broken, workload)
+	return nil
+}
+
 // Close gives the data directory up.
 func (s *Store) Close() error { return s.lockFile.Close() }
 
 // Dir is the workload's directory. It may not exist yet.
 func (s *Store) Dir(workload string) string { return filepath.Join(s.dir, workload) }
 
-// Get returns a workload's record, and an empty one (with the names filled in) if there is none. A record that could not
-// be read is an error: the workload is unobservable, and nothing may be concluded or changed.
+// Get returns a workload's record, and an empty one (with the names filled in) if there is none. A record that can't be
+// read is an error: the workload is unobservable, and nothing may be concluded or changed. Such a file is read again at
+// each call, so that who mends it need not restart the agent.
 func (s *Store) Get(workload string) (Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.broken[workload]; err != nil {
-		return Record{}, contract.Retryable(v1.ReasonRuntimeUnavailable, "look at the record in the host's data directory",
-			"the host's record of %s can't be read", workload).WithCause(err)
+	if s.broken[workload] != nil {
+		if err := s.mend(workload); err != nil {
+			return Record{}, contract.Retryable(v1.ReasonRuntimeUnavailable,
+				"on the host, restore the record from a backup, or move it away: Berth then goes by what it finds there",
+				"the host's record of %s (%s) can't be read", workload, filepath.Join(s.dir, workload, fileName)).WithCause(err)
+		}
 	}
 	r, ok := s.records[workload]
 	if !ok {

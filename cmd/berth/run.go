@@ -23,6 +23,7 @@ func runApp(ctx context.Context, logger *slog.Logger, options ...fx.Option) erro
 		fx.WithLogger(func() fxevent.Logger {
 			l := &fxevent.SlogLogger{Logger: logger}
 			l.UseLogLevel(slog.LevelDebug)
+			l.UseErrorLevel(slog.LevelDebug) // what fails is returned below, and told once
 			return l
 		}),
 		fx.StartTimeout(startWithin), fx.StopTimeout(stopWithin),
