@@ -145,7 +145,7 @@ func TestABrokenRecordIsReadAgainOnceItIsMended(t *testing.T) {
 			require.NoError(t, mend.by(path, good))
 			r, err = again.Get("web")
 			require.NoError(t, err, "the agent need not be restarted for it")
-			require.EqualValues(t, mend.fence, r.Fence)
+			require.Equal(t, mend.fence, r.Fence)
 			require.Equal(t, "web", r.Workload)
 		})
 	}
