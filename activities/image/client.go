@@ -28,6 +28,9 @@ func newClient(base *http.Client) *http.Client {
 	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		// It would tell the other server the query of the first URL.
 		req.Header.Del("Referer")
+		if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
+			return errForeignRedirect
+		}
 		if next != nil {
 			return next(req, via)
 		}
@@ -39,7 +42,10 @@ func newClient(base *http.Client) *http.Client {
 	return &client
 }
 
-var errTooManyRedirects = errors.New("too many redirects")
+var (
+	errTooManyRedirects = errors.New("too many redirects")
+	errForeignRedirect  = errors.New("the server redirects to what is neither http nor https")
+)
 
 func newRequest(ctx context.Context, s source) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
@@ -64,6 +70,8 @@ func safeCause(err error) error {
 	switch {
 	case errors.Is(err, errTooManyRedirects):
 		return errTooManyRedirects
+	case errors.Is(err, errForeignRedirect):
+		return errForeignRedirect
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return errors.New("the connection was closed in the middle")
 	case errors.As(err, &certErr):

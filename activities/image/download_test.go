@@ -139,6 +139,19 @@ func TestEnsureHidesWhereRedirectsLead(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
+func TestEnsureFollowsToHTTPOnly(t *testing.T) {
+	for _, location := range []string{"file:///etc/hostname?token=hunter2", "ftp://127.0.0.1/x?token=hunter2"} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+			w.Header().Set("Location", location)
+			w.WriteHeader(http.StatusFound)
+		})
+		_, err := open(t, t.TempDir(), image.Options{}).Ensure(t.Context(), raw(s.URL, ""), nil)
+		requireReason(t, err, v1.ReasonFetchFailed, false)
+		require.ErrorContains(t, err, "neither http nor https")
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
 func TestEnsureTellsNoSecretToTheNextServer(t *testing.T) {
 	data := content(t, mib)
 	target := serve(t, func(w http.ResponseWriter, r *http.Request, _ int) { serveContent(w, r, "", data) })

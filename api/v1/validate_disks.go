@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 )
 
 func checkDisks(m *mistakes, p Path, disks []Disk) {
@@ -109,6 +110,11 @@ func wrongImageURL(s string) string {
 	case "http", "https":
 		if u.Hostname() == "" {
 			return "must name a host"
+		}
+		if port := u.Port(); port != "" {
+			if n, err := strconv.Atoi(port); err != nil || n < 1 || n > maxPort {
+				return fmt.Sprintf("must name a port from 1 to %d, or none", maxPort)
+			}
 		}
 		return ""
 	case "file":

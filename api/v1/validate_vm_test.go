@@ -76,6 +76,7 @@ func TestValidateDisks(t *testing.T) {
 		{"scheme", url("ftp://example.com/x"), "spec.disks[0].image.url: must begin with http://"},
 		{"no scheme", url("/x"), "spec.disks[0].image.url: must begin with http://"},
 		{"no host", url("http:///x"), "spec.disks[0].image.url: must name a host"},
+		{"no such port", url("http://example.com:99999/x"), "spec.disks[0].image.url: must name a port from 1 to 65535, or none"},
 		{"port only", url("http://:80/x"), "spec.disks[0].image.url: must name a host"},
 		{"opaque", url("http:x"), "spec.disks[0].image.url: must be of the form"},
 		{"user", url("http://u:hunter2@example.com/x"), "spec.disks[0].image.url: must hold no user and password"},
