@@ -21,6 +21,13 @@ import (
 // textMax bounds what Docker says where it stands in an error, in bytes.
 const textMax = 600
 
+// misfits are what Docker says, as failures of its own, where a user, a directory or a mount of the spec does not fit the
+// image. No later attempt fares better.
+var misfits = []string{
+	"unable to find user", "unable to find group", "no matching entries in passwd file", "no matching entries in group file",
+	"is not a directory", "is not directory", ": not a directory", "because it is not of type proc",
+}
+
 // classify says what an error of Docker means: that a thing does not exist, that Docker could not be asked, that it may be
 // tried again, or that it is for good. It is the only place that knows Docker's errors. A cancel passes through.
 func (d *Driver) classify(ctx context.Context, doing string, err error) error {
@@ -45,6 +52,11 @@ func (d *Driver) classify(ctx context.Context, doing string, err error) error {
 		fail = contract.Retryable(v1.ReasonPortConflict, "free the port, or choose another one", "a port of the host is taken")
 	case hasAny(text, "no space left on device", "disk quota exceeded"):
 		fail = contract.Retryable(v1.ReasonDiskFull, "make room where Docker keeps its data", "Docker's disk is full")
+	case hasAny(text, "bind: cannot assign requested address"):
+		fail = contract.Retryable(v1.ReasonRuntimeError, "give the host that address, or choose another hostIP",
+			"the host does not have the address of a port")
+	case hasAny(text, misfits...):
+		fail = contract.Permanent(v1.ReasonInvalid, "change the spec, or the image", "the image does not fit the spec: Docker could not %s", doing)
 	case errdefs.IsNotFound(err):
 		fail = contract.Retryable(v1.ReasonNotFound, "it is looked at again by itself", "Docker could not %s: it does not exist", doing)
 	case errdefs.IsConflict(err) && strings.Contains(text, "is already in use by container"):

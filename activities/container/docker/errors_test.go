@@ -40,6 +40,13 @@ func TestClassify(t *testing.T) {
 		"not allowed":   {docker(errdefs.ErrPermissionDenied, "authorization denied by plugin"), v1.ReasonPolicyDenied, true},
 		"starting":      {docker(errdefs.ErrUnavailable, "try later"), v1.ReasonRuntimeUnavailable, false},
 		"broke off":     {io.ErrUnexpectedEOF, v1.ReasonRuntimeUnavailable, false},
+		"no such user":  {docker(errdefs.ErrInternal, "unable to find user app: no matching entries in passwd file"), v1.ReasonInvalid, true},
+		"no such group": {docker(errdefs.ErrInternal, "unable to find group app: no matching entries in group file"), v1.ReasonInvalid, true},
+		"file as dir":   {docker(errdefs.ErrInternal, "Cannot mkdir: /etc/passwd is not a directory"), v1.ReasonInvalid, true},
+		"file in path":  {docker(errdefs.ErrInternal, "lstat /merged/bin/sh/x: not a directory"), v1.ReasonInvalid, true},
+		"file as mount": {docker(errdefs.ErrInternal, "source /merged/etc/passwd is not directory"), v1.ReasonInvalid, true},
+		"over proc":     {docker(errdefs.ErrInternal, `"/merged/proc" cannot be mounted because it is not of type proc`), v1.ReasonInvalid, true},
+		"no address":    {docker(errdefs.ErrInternal, "listen tcp4 203.0.113.9:80: bind: cannot assign requested address"), v1.ReasonRuntimeError, false},
 		"anything else": {docker(errdefs.ErrInternal, "boom"), v1.ReasonRuntimeError, false},
 		"already ours":  {contract.Permanent(v1.ReasonImmutable, "", "x"), v1.ReasonImmutable, true},
 	} {
