@@ -63,6 +63,7 @@ func TestBadRequests(t *testing.T) {
 			require.Equal(t, tc.status, w.Code, w.Body)
 			p := problem(t, w)
 			require.Empty(t, f.seen, "nothing reached the backend")
+			require.Equal(t, http.StatusText(tc.status), p.Title)
 			if tc.path != "" {
 				require.Equal(t, tc.path, string(p.Errors[0].Path))
 			}

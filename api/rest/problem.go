@@ -62,7 +62,7 @@ func problemOf(err error) v1.Problem {
 	if errors.As(err, &fields) {
 		reason := fields.Reason()
 		return v1.Problem{
-			Title: titleOf(reason), Status: statusOf(reason), Reason: reason, Errors: fields, Detail: fields[0].Error(),
+			Title: titleOf(statusOf(reason), reason), Status: statusOf(reason), Reason: reason, Errors: fields, Detail: fields[0].Error(),
 			Advice: "correct the fields named in errors",
 		}
 	}
@@ -76,13 +76,13 @@ func problemOf(err error) v1.Problem {
 		status = fixed.status
 	}
 	return v1.Problem{
-		Title: titleOf(own.Reason), Status: status, Reason: own.Reason, Detail: own.Message, Advice: own.Advice,
+		Title: titleOf(status, own.Reason), Status: status, Reason: own.Reason, Detail: own.Message, Advice: own.Advice,
 		Errors: own.Fields,
 	}
 }
 
-func titleOf(reason v1.Reason) string {
-	if text := http.StatusText(statusOf(reason)); text != "" {
+func titleOf(status int, reason v1.Reason) string {
+	if text := http.StatusText(status); text != "" {
 		return text
 	}
 	return string(reason)

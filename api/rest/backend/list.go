@@ -3,7 +3,6 @@ package backend
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,9 +47,9 @@ func (b *Backend) page(ctx context.Context, q visibilityQuery, p rest.Page) ([]*
 	if err != nil {
 		return nil, "", err
 	}
-	token, err := base64.RawURLEncoding.DecodeString(p.Token)
+	token, err := openPageToken(text, p.Token)
 	if err != nil {
-		return nil, "", v1.FieldErrors{{Path: "pageToken", Reason: v1.ReasonInvalid, Message: "is not a token that this API gave out"}}
+		return nil, "", err
 	}
 	answer, err := b.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Query: text, PageSize: int32(p.Size), NextPageToken: token,
@@ -58,7 +57,7 @@ func (b *Backend) page(ctx context.Context, q visibilityQuery, p rest.Page) ([]*
 	if err != nil {
 		return nil, "", fault(err)
 	}
-	return answer.GetExecutions(), base64.RawURLEncoding.EncodeToString(answer.GetNextPageToken()), nil
+	return answer.GetExecutions(), pageToken(text, answer.GetNextPageToken()), nil
 }
 
 // visibilityQuery is a conjunction of terms.
