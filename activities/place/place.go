@@ -46,6 +46,7 @@ func (a *Activities) place(ctx context.Context, in contract.PlaceIn) (contract.P
 	}
 	out, _, err := a.round(ctx, in, last, time.Time{})
 	if err != nil || out.Host != "" {
+		out.Queued = activity.GetInfo(ctx).Attempt > 1 // an earlier attempt may have registered it
 		return out, err
 	}
 	if err := a.enqueue(ctx, waiter(in)); err != nil {

@@ -106,6 +106,9 @@ func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
 			s.WaitsSince = d.StartedAt
 		}
 	}
+	if e.Step == contract.ActivityPlace && s.WaitsSince.IsZero() {
+		s.Leaving = d.Fence // it may have been put into the queue before it failed
+	}
 	return s.ledgerAfterFailure(d, mutated)
 }
 
