@@ -206,3 +206,18 @@ func TestALockThatIsHeldIsRuntimeUnavailable(t *testing.T) {
 	require.NoError(t, err)
 	unlock()
 }
+
+func TestVolatileRecordsOutliveTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	s, err := record.Open(dir, "f", "h", record.Volatile())
+	require.NoError(t, err)
+	want := record.Record{Fleet: "f", Host: "h", Workload: "web", Fence: 7, Wanted: record.WantedRunning}
+	require.NoError(t, s.Put(want))
+	require.NoError(t, s.Close())
+	s, err = record.Open(dir, "f", "h", record.Volatile())
+	require.NoError(t, err)
+	defer s.Close()
+	have, err := s.Get("web")
+	require.NoError(t, err)
+	require.Equal(t, want, have)
+}
