@@ -32,6 +32,14 @@ func ValidateName(name string) error {
 	return m.err()
 }
 
+// ValidateLabels returns nil or FieldErrors with paths at "labels": for the labels of hosts, which are held to the same as
+// those of workloads.
+func ValidateLabels(labels map[string]string) error {
+	var m mistakes
+	checkLabels(&m, "labels", labels)
+	return m.err()
+}
+
 func checkHead(m *mistakes, w *Workload) {
 	if w.APIVersion != APIVersion {
 		m.add("apiVersion", "must be %s", APIVersion)

@@ -107,19 +107,15 @@ func (h *hostSettings) args() []string {
 // check notes mistakes, and returns the capacity that is set by hand.
 func (h *hostSettings) check(m *config.Mistakes) v1.Amounts {
 	var c v1.Amounts
-	var err error
 	if h.cpus != "" {
-		c.CPUs, err = v1.ParseCPU(h.cpus)
+		cpus, err := v1.ParseCPU(h.cpus)
 		m.Check("cpus", err)
+		m.Require(err != nil || cpus > 0, "cpus", "must be more than nothing")
+		c.CPUs = cpus
 	}
-	if h.memory != "" {
-		c.Memory, err = v1.ParseBytes(h.memory)
-		m.Check("memory", err)
-	}
-	if h.disk != "" {
-		c.Disk, err = v1.ParseBytes(h.disk)
-		m.Check("disk", err)
-	}
+	c.Memory = sizeToOffer(m, "memory", h.memory)
+	c.Disk = sizeToOffer(m, "disk", h.disk)
+	m.Check("label", v1.ValidateLabels(h.labels))
 	for _, p := range h.allowPaths {
 		m.Require(strings.HasPrefix(p, "/"), "allow-path", "%q is not an absolute path", p)
 	}
@@ -134,6 +130,17 @@ func (h *hostSettings) check(m *config.Mistakes) v1.Amounts {
 	}
 	m.Require(h.domainType == "" || h.domainType == "kvm" || h.domainType == "qemu", "domain-type", "must be kvm or qemu")
 	return c
+}
+
+// sizeToOffer reads a size of a host; nothing is left to the host itself to find out.
+func sizeToOffer(m *config.Mistakes, setting, value string) v1.Bytes {
+	if value == "" {
+		return 0
+	}
+	size, err := v1.ParseBytes(value)
+	m.Check(setting, err)
+	m.Require(err != nil || size > 0, setting, "must be more than nothing")
+	return size
 }
 
 func (s *agentSettings) run(ctx context.Context, a *app) error {

@@ -43,6 +43,10 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 			[]string{"agent", "--host-id", "Bad_Name", "--cpus", "many", "--memory", "x", "--domain-type", "xen", "--allow-path", "srv", "--allow-device", "/etc"},
 			[]string{"host-id: ", "cpus: ", "memory: ", "domain-type: ", "allow-path: ", "allow-device: "},
 		},
+		"agent that offers less than nothing": {
+			[]string{"agent", "--cpus", "-1", "--memory", "0", "--disk", "-5", "--label", "a=ü,berth.x=1"},
+			[]string{"cpus: must be", "memory: must be", "disk: must be", "label: ", "labels.a", "the prefix berth."},
+		},
 		"dev": {
 			[]string{"dev", "--hosts", "-1", "--listen", "0.0.0.0:1", "--temporal-bin", "/none/temporal", "--temporal-config", "/none/t.yaml"},
 			[]string{"hosts: ", "listen: ", "temporal-bin: ", "temporal-config: "},
