@@ -26,7 +26,7 @@ func (p *params) err() error {
 // name reads a name, for example of a workload or a host; in a query it may be left out.
 func (p *params) name(field, value string) string {
 	if err := v1.ValidateName(value); err != nil {
-		p.errs = append(p.errs, invalid(field, "is not a name: a lower case letter, digits and dashes, at most 63 characters")...)
+		p.errs = append(p.errs, invalid(field, "is not a name: lower case letters, digits and dashes, at most 63 characters")...)
 	}
 	return value
 }

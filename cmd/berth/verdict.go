@@ -34,6 +34,9 @@ func goalsOf(accepted []v1.Accepted, w want) []goal {
 	return goals
 }
 
+// failuresShown is how many failures in a row a wait looks on at: Berth goes on trying, but the caller is told.
+const failuresShown = 3
+
 // verdict says whether a goal is reached, or cannot be reached any more. A failure that is tried again is neither.
 func (g goal) verdict(view v1.View, err error) (reached bool, failure error) {
 	if client.IsNotFound(err) {
@@ -78,7 +81,12 @@ func (g goal) up(s v1.Status) (bool, error) {
 			return false, fmt.Errorf("%s: a later request has it %s", g.name, s.Phase)
 		}
 		return false, nil
-	case v1.PhasePending, v1.PhaseDeploying, v1.PhaseDegraded, v1.PhaseStopping, v1.PhaseFailed, v1.PhaseLost:
+	case v1.PhaseFailed:
+		if s.Tries >= failuresShown {
+			return false, fmt.Errorf("%s: %s; it failed %d times and is tried again", g.name, explain(s), s.Tries)
+		}
+		return false, nil
+	case v1.PhasePending, v1.PhaseDeploying, v1.PhaseDegraded, v1.PhaseStopping, v1.PhaseLost:
 		return false, nil
 	default:
 		return false, nil

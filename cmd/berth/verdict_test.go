@@ -37,6 +37,7 @@ func TestVerdict(t *testing.T) {
 		"a job succeeded":          {up, with(func(s *v1.Status) { s.Type, s.Phase = v1.TypeJob, v1.PhaseSucceeded }), nil, true, ""},
 		"failed, tried again":      {up, with(func(s *v1.Status) { s.Phase, s.NextTry, s.Settled = v1.PhaseFailed, &later, false }), nil, false, ""},
 		"failed, about to try":     {up, with(func(s *v1.Status) { s.Phase, s.Settled = v1.PhaseFailed, false }), nil, false, ""},
+		"failed again and again":   {up, with(func(s *v1.Status) { s.Phase, s.Tries, s.Settled = v1.PhaseFailed, 3, false }), nil, false, "it failed 3 times"},
 		"failed for good":          {up, with(func(s *v1.Status) { s.Phase, s.Permanent, s.Reason = v1.PhaseFailed, true, v1.ReasonImageNotFound }), nil, false, "web: Failed: ImageNotFound"},
 		"update failed for good":   {up, with(func(s *v1.Status) { s.Phase, s.Permanent, s.Reason = v1.PhaseDegraded, true, v1.ReasonDigestMismatch }), nil, false, "DigestMismatch"},
 		"a job's exit code":        {up, with(func(s *v1.Status) { s.Phase, s.Permanent, s.ExitCode = v1.PhaseFailed, true, &code }), nil, false, "(exit code 3)"},

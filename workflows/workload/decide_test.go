@@ -253,10 +253,23 @@ func TestDecide(t *testing.T) {
 			func(t *testing.T) *fixture { return job(t, 1, time.Minute).running().later(time.Minute).settled() },
 			StepAct, v1.VerbStop, v1.PhaseFailed,
 		},
-		"and then waits": {
+		"what is left of it is dropped": {
 			func(t *testing.T) *fixture {
 				return job(t, 1, time.Minute).running().later(time.Minute).settled().act(v1.VerbStop).ok()
+			}, StepAcknowledge, "", v1.PhaseFailed,
+		},
+		"and then it waits": {
+			func(t *testing.T) *fixture {
+				f := job(t, 1, time.Minute).running().later(time.Minute).settled().act(v1.VerbStop).ok()
+				f.Acknowledged(nil, f.now)
+				return f
 			}, StepWait, "", v1.PhaseFailed,
+		},
+		"a retry hurries a remove that failed": {
+			func(t *testing.T) *fixture {
+				return service(t, "", 0).running().ask(v1.VerbRemove).act(v1.VerbRemove).
+					fails(v1.ReasonRuntimeUnavailable, false, contract.StepRemove).ask(v1.VerbRetry)
+			}, StepAct, v1.VerbRemove, v1.PhaseRemoving,
 		},
 		"a deadline during a deploy cancels it": {
 			func(t *testing.T) *fixture {

@@ -88,6 +88,17 @@ func (s *State) closeAttempt(now time.Time) {
 	s.closeAttemptAs(outcome, now)
 }
 
+// leaveAttempt lets the host drop what is left of an attempt that a deadline ended, under the fence of the stop.
+func (s *State) leaveAttempt(fence int64) {
+	if s.Ended == nil || s.Job == nil || len(s.Job.Attempts) == 0 {
+		return
+	}
+	if a := s.Job.Attempts[len(s.Job.Attempts)-1]; a.EndedAt == nil {
+		s.Job.Unacknowledged = &Attempt{Fence: fence, Number: a.Number}
+		s.Job.AckTries, s.Job.AckAt = 0, time.Time{}
+	}
+}
+
 func (s *State) closeAttemptAs(outcome string, now time.Time) {
 	if s.Job == nil || len(s.Job.Attempts) == 0 {
 		return

@@ -63,6 +63,7 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 	case v1.VerbRemove:
 		return s.gone(d.Fence)
 	case v1.VerbStop:
+		s.leaveAttempt(d.Fence)
 		s.closeAttempt(now)
 		s.Deployed, s.Placement.Active = nil, false
 		return s.settle(d.Fence, idle(contract.NeedsOf(s.Workload)))

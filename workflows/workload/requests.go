@@ -71,6 +71,9 @@ func (s *State) Ask(verb v1.Verb, req contract.VerbRequest) (contract.Accepted, 
 		s.Force = s.Force || req.Force
 		return s.answer(req.RequestID, contract.ChangedUnchanged), nil
 	}
+	if verb == v1.VerbRetry && s.Wanted == WantRemoved && s.retry(req.RequestID) {
+		return s.answer(req.RequestID, contract.ChangedUpdated), nil // a remove that waits for its next try
+	}
 	if err := s.checkOpen(req.IfGeneration); err != nil {
 		return contract.Accepted{}, err
 	}
