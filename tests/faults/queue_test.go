@@ -17,6 +17,7 @@ import (
 // TestNobodyWaitsForNothing holds a workload that was refused everywhere just after it was put into the queue. Whatever
 // comes of it then, it must not stay in the queue: everybody else would wait behind it.
 func TestNobodyWaitsForNothing(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	for name, happens := range map[string]func(t *testing.T, w *work, place string, a v1.Accepted){
 		"the control worker is killed, and the host comes": func(t *testing.T, w *work, place string, a v1.Accepted) {
