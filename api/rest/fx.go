@@ -14,11 +14,9 @@ import (
 )
 
 const (
-	defaultWrites = 16
-	defaultQueue  = 256
-	// defaultQueueWait is long enough for a full queue to be worked off, as who is sent away loses the place, and short enough
-	// to be answered, with the backend's own limit on top, before a client gives up.
-	defaultQueueWait = 15 * time.Second
+	defaultWrites    = 16
+	defaultQueue     = 64
+	defaultQueueWait = 2 * time.Second
 	headerWithin     = 10 * time.Second
 	bodyWithin       = 30 * time.Second
 	idleWithin       = 2 * time.Minute

@@ -49,7 +49,7 @@ func (s *serverSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&s.rest.CertFile, "tls-cert", "", "certificate of the API")
 	f.StringVar(&s.rest.KeyFile, "tls-key", "", "key of the certificate")
 	f.IntVar(&s.rest.Writes, "max-writes", 16, "changes that are worked on at once; a burst beyond max-queue is answered 429")
-	f.IntVar(&s.rest.Queue, "max-queue", 256, "changes that may wait for that")
+	f.IntVar(&s.rest.Queue, "max-queue", 64, "changes that may wait for that")
 	f.StringVar(&s.fleet, "fleet", "berth", "id of the installation")
 	f.BoolVar(&s.insecure, "insecure-dev", false, "ask nobody for a token, and listen on loopback only")
 	f.BoolVar(&s.plain, "plaintext-history", false, "leave what goes to Temporal readable")
