@@ -42,16 +42,19 @@ func New(ctx workflow.Context, limit int) *Loop {
 // Wake makes the loop look at its state again.
 func (l *Loop) Wake() { l.changed = true }
 
-// Send signals another workflow of Berth's. One that is gone needs no telling.
+// Send signals another workflow of Berth's. One that is gone needs no telling; who wants to know of it passes gone.
 //
 // The server forgets a signal that has not been delivered when the run that sent it closes or continues as new: that waits
 // until all are; see Sent.
-func (l *Loop) Send(workflowID, signal string, arg any) {
+func (l *Loop) Send(workflowID, signal string, arg any, gone ...func()) {
 	delivered := workflow.SignalExternalWorkflow(l.Ctx, workflowID, "", signal, arg)
 	l.sending++
 	workflow.Go(l.Ctx, func(ctx workflow.Context) {
 		if err := delivered.Get(ctx, nil); err != nil {
 			workflow.GetLogger(ctx).Info("signal not delivered", "to", workflowID, "signal", signal, "error", err)
+			for _, f := range gone {
+				f()
+			}
 		}
 		l.sending--
 		l.Wake()

@@ -57,6 +57,12 @@ func (s *State) Leave(l contract.LeaveQueue) {
 	s.answered(l.Workload)
 }
 
+// Gone takes a workload out that could not be woken, because it does not exist any more.
+func (s *State) Gone(workload string) {
+	delete(s.Waiting, workload)
+	s.answered(workload)
+}
+
 // Offer notes that a host may have room. It is offered to everybody anew.
 func (s *State) Offer(r contract.Room) {
 	if s.Rooms == nil {

@@ -37,7 +37,8 @@ func Queue(ctx workflow.Context, in Input) error {
 			return err
 		}
 		if w := s.Next(workflow.Now(loop.Ctx)); w != nil {
-			loop.Send(contract.WorkloadID(w.Workload), contract.SignalWake, struct{}{})
+			workload := w.Workload
+			loop.Send(contract.WorkloadID(workload), contract.SignalWake, struct{}{}, func() { s.Gone(workload) })
 		}
 		switch {
 		case len(s.Waiting) == 0 && loop.Quiet():
