@@ -59,6 +59,8 @@ func TestRecord(t *testing.T) {
 	phase("batch", v1.PhaseFailed)
 	container("missing", ", command: [/none]")
 	f.AwaitWorkload("missing", time.Minute, "failed once", func(w v1.View) bool { return w.Status.Tries > 0 })
+	container("huge", ", resources: {memory: 900Gi}")
+	f.AwaitWorkload("huge", time.Minute, "waits for room", func(w v1.View) bool { return w.Status.Reason == v1.ReasonNoCapacity })
 	f.Apply(f.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: VM\nmetadata: {name: vm}\n"+
 		"spec: {vcpus: 1, memory: 128Mi, disks: [{name: root, image: {path: %q}}], readiness: {when: console, line: GUEST-READY}}\n", guest)))
 	phase("vm", v1.PhaseRunning)
@@ -66,10 +68,10 @@ func TestRecord(t *testing.T) {
 	f.AwaitHost("h1", time.Minute, v1.HostLeft)
 	agent.Start()
 	f.AwaitHost("h1", time.Minute, v1.HostOnline)
-	for _, name := range []string{"web", "batch", "missing", "vm"} {
+	for _, name := range []string{"web", "batch", "missing", "vm", "huge"} {
 		f.Do(name, v1.VerbRemove)
 	}
-	for _, name := range []string{"web", "batch", "missing", "vm"} {
+	for _, name := range []string{"web", "batch", "missing", "vm", "huge"} {
 		f.AwaitGone(name, time.Minute)
 	}
 	agent.Stop()

@@ -19,7 +19,7 @@ import (
 // recorded are the workflow types of which there must be histories.
 var recorded = []string{
 	contract.WorkflowWorkload, contract.WorkflowDeploy, contract.WorkflowStop, contract.WorkflowRemove,
-	contract.WorkflowHost, contract.WorkflowLease, contract.WorkflowLogs,
+	contract.WorkflowHost, contract.WorkflowLease, contract.WorkflowLogs, contract.WorkflowQueue,
 }
 
 func TestRecordedHistoriesReplay(t *testing.T) {
