@@ -53,6 +53,8 @@ if ! docker_answers; then
   elif pgrep -x dockerd >/dev/null; then
     :  # just starting: wait for it below
   else
+    # An engine that was killed leaves its pid file, and refuses to start if anything else has that pid by now.
+    rm -f /run/docker.pid
     launch dockerd dockerd
   fi
   await 60 docker_answers || fail dockerd
