@@ -76,7 +76,7 @@ func TestAway(t *testing.T) {
 
 	// A server that is killed right after it accepted something goes on with it.
 	server := f.Servers[0]
-	is[v1.Accepted](t, call(t, f, http.MethodPut, "/v1/workloads/accepted", container(t, f, "accepted")), 201)
+	created(t, call(t, f, http.MethodPut, "/v1/workloads/accepted", container(t, f, "accepted")))
 	server.Kill()
 	server.Start()
 	f.AwaitPhase("accepted", soon, v1.PhaseRunning)

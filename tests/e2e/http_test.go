@@ -69,6 +69,14 @@ func is[T any](t *testing.T, r reply, status int) T {
 	return out
 }
 
+// created requires that a new workload was accepted: at once, or for as soon as a worker answers, which takes a while if a
+// task was on its way to one that was killed.
+func created(t *testing.T, r reply) v1.Accepted {
+	t.Helper()
+	require.Containsf(t, []int{201, 202}, r.status, "%s", r.body)
+	return is[v1.Accepted](t, r, r.status)
+}
+
 // problem requires an error as the API answers it.
 func problem(t *testing.T, r reply, status int, reason v1.Reason) v1.Problem {
 	t.Helper()

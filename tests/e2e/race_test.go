@@ -109,7 +109,7 @@ func deleteAndApply(t *testing.T, f *harness.Fleet) {
 		if r := call(t, f, http.MethodPut, "/v1/workloads/thrice", container(t, f, "thrice")); r.status == http.StatusConflict {
 			problem(t, r, 409, v1.ReasonAlreadyRemoving)
 		} else { // it was gone already
-			is[v1.Accepted](t, r, 201)
+			created(t, r)
 			f.Do("thrice", v1.VerbRemove)
 		}
 		f.AwaitGone("thrice", soon)
