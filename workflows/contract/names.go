@@ -20,6 +20,8 @@ const (
 	SignalHostLost = "host-lost"
 	SignalHostBack = "host-back"
 	SignalWake     = "wake"
+
+	QueryWorkloadFull = "workload"
 )
 
 // Updates and signals of Host.
@@ -34,15 +36,14 @@ const (
 	UpdateForget = "forget"
 	UpdateAdopt  = "adopt"
 
-	SignalSettle      = "settle"
-	SignalRelease     = "release"
-	SignalLeaseLive   = "lease-live"
-	SignalLeaseEnded  = "lease-ended"
-	SignalCapability  = "capability"
-	SignalDebtsPaid   = "debts-paid"
-	SignalLeaseRenew  = "renew" // to Lease, from Host: hold lease number N from now on
-	QueryWorkloadFull = "workload"
-	QueryHostFull     = "host"
+	SignalSettle     = "settle"
+	SignalRelease    = "release"
+	SignalLeaseLive  = "lease-live"
+	SignalLeaseEnded = "lease-ended"
+	SignalCapability = "capability"
+	SignalDebtsPaid  = "debts-paid"
+	SignalLeaseRenew = "renew" // to Lease, from Host: hold lease number N from now on
+	QueryHostFull    = "host"
 )
 
 // Updates, signals and queries of Queue.

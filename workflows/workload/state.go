@@ -54,7 +54,7 @@ type State struct {
 	Ended *Ended `json:"ended,omitempty"`
 	// Seen is the latest observation.
 	Seen contract.Observation `json:"seen"`
-	// HostLost is true between host-lost and host-back of the lease LostLease.
+	// HostLost is true between host-lost and host-back. HostLease is the lease of the last such news; older news is ignored.
 	HostLost  bool  `json:"hostLost,omitempty"`
 	HostLease int64 `json:"hostLease,omitempty"`
 	// LostAt is from when a lost host is waited for.
