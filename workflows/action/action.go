@@ -14,17 +14,15 @@ func perform(ctx workflow.Context, in contract.ActionIn, do func(workflow.Contex
 	out, err := do(ctx)
 	// What must be said after a cancel is said on a disconnected context.
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	now := workflow.Now(ctx)
-	shown := v1.Action{
-		ID: workflow.GetInfo(ctx).WorkflowExecution.ID, Workload: in.Ref.Workload, Kind: in.Ref.Kind, Verb: in.Ref.Verb,
-		Host: in.Host, Fence: in.Ref.Fence, Outcome: v1.OutcomeSucceeded,
-		StartedAt: workflow.GetInfo(ctx).WorkflowStartTime, EndedAt: &now,
-	}
+	now, info := workflow.Now(ctx), workflow.GetInfo(ctx)
+	shown := in.Shown(info.WorkflowExecution.ID, info.WorkflowStartTime)
+	shown.Outcome, shown.EndedAt = v1.OutcomeSucceeded, &now
 	if err != nil {
 		failure := contract.FromActivityError(err)
-		shown.Outcome, shown.Reason = v1.OutcomeFailed, failure.Reason
+		shown.Outcome, shown.Reason, shown.Step = v1.OutcomeFailed, failure.Reason, failure.Step
+		shown.Message = contract.Clip(failure.Message, 600)
 		if failure.Reason == v1.ReasonSuperseded {
-			shown.Outcome, shown.Reason = v1.OutcomeSuperseded, v1.ReasonNone
+			shown.Outcome, shown.Reason, shown.Message = v1.OutcomeSuperseded, v1.ReasonNone, ""
 			err = contract.Canceled(failure.Step)
 		} else {
 			err = contract.AsActivityError(failure)

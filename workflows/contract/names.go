@@ -22,6 +22,8 @@ const (
 	SignalWake     = "wake"
 
 	QueryWorkloadFull = "workload"
+	// QueryActions returns the last actions that have ended, newest first, as []v1.Action.
+	QueryActions = "actions"
 )
 
 // Updates and signals of Host.

@@ -70,7 +70,8 @@ func LeaseActivity(in LeaseInput) workflow.ActivityOptions {
 }
 
 // ActionChild is for an action's workflow. A cancel of it is waited for; it is listed by its search attributes.
-func ActionChild(ref Ref, verb v1.Verb, host string, started time.Time) workflow.ChildWorkflowOptions {
+func ActionChild(in ActionIn, verb v1.Verb, started time.Time) workflow.ChildWorkflowOptions {
+	ref := in.Ref
 	id := ActionID(ref.Workload, verb, ref.Fence)
 	return workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
@@ -79,13 +80,11 @@ func ActionChild(ref Ref, verb v1.Verb, host string, started time.Time) workflow
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		RetryPolicy:           nil,
-		Memo: map[string]any{MemoStatus: v1.Action{
-			ID: id, Workload: ref.Workload, Kind: ref.Kind, Verb: ref.Verb, Host: host, Fence: ref.Fence,
-			Outcome: v1.OutcomeRunning, StartedAt: started,
-		}},
+		Memo:                  map[string]any{MemoStatus: in.Shown(id, started)},
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			AttrWorkload.ValueSet(ref.Workload), AttrKind.ValueSet(string(ref.Kind)), AttrVerb.ValueSet(string(ref.Verb)),
-			AttrHost.ValueSet(host), AttrFence.ValueSet(ref.Fence), AttrOutcome.ValueSet(string(v1.OutcomeRunning)),
+			AttrHost.ValueSet(in.Host), AttrFence.ValueSet(ref.Fence), AttrOutcome.ValueSet(string(v1.OutcomeRunning)),
+			AttrGeneration.ValueSet(ref.Generation),
 		),
 	}
 }

@@ -89,6 +89,17 @@ type ActionIn struct {
 	Instance string      `json:"instance"`
 	Spec     v1.Workload `json:"spec"`
 	Timings  Timings     `json:"timings"`
+	// CreatedAt is when the entity began the action, Attempts which try of the same request it is.
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+	Attempts  int       `json:"attempts,omitempty"`
+}
+
+// Shown is the action as lists show it while it is open.
+func (in ActionIn) Shown(id string, started time.Time) v1.Action {
+	return v1.Action{
+		ID: id, Workload: in.Ref.Workload, Kind: in.Ref.Kind, Verb: in.Ref.Verb, Host: in.Host, Fence: in.Ref.Fence,
+		Generation: in.Ref.Generation, Attempts: in.Attempts, Outcome: v1.OutcomeRunning, CreatedAt: in.CreatedAt, StartedAt: started,
+	}
 }
 
 // ActionWorkflow is the type of the workflow that carries an action out.

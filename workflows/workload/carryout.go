@@ -27,10 +27,20 @@ func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepO
 	}
 	in := contract.ActionIn{
 		Ref: ref, Host: e.s.Placement.Host, Instance: e.s.Placement.Instance, Spec: d.Spec, Timings: e.s.Timings,
+		CreatedAt: d.StartedAt, Attempts: d.Try,
 	}
-	ctx = workflow.WithChildOptions(ctx, contract.ActionChild(ref, d.Kind, in.Host, d.StartedAt))
+	e.s.Doing.LaunchedAt = workflow.Now(ctx)
+	ctx = workflow.WithChildOptions(ctx, contract.ActionChild(in, d.Kind, e.s.Doing.LaunchedAt))
+	child := workflow.ExecuteChildWorkflow(ctx, contract.ActionWorkflow(d.Kind), in)
 	var out contract.StepOut
-	err := workflow.ExecuteChildWorkflow(ctx, contract.ActionWorkflow(d.Kind), in).Get(ctx, &out)
+	err := child.Get(ctx, &out)
+	// One that was cancelled before it began has no run, and was no action.
+	if begun := child.GetChildWorkflowExecution(); begun.IsReady() {
+		var run workflow.Execution
+		if begun.Get(ctx, &run) == nil {
+			e.s.Doing.RunID = run.RunID
+		}
+	}
 	return out, err
 }
 

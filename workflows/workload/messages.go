@@ -39,6 +39,10 @@ func (e *workloadEntity) handleMessages() error {
 	entity.Signal(e.Loop, contract.SignalHostLost, func(n contract.HostStatus) { e.s.HostLostOrBack(n, true, workflow.Now(e.Ctx)) })
 	entity.Signal(e.Loop, contract.SignalHostBack, func(n contract.HostStatus) { e.s.HostLostOrBack(n, false, workflow.Now(e.Ctx)) })
 	entity.RawSignal(e.Loop, contract.SignalWake, func(converter.RawValue) { e.s.Woken() })
+	err = workflow.SetQueryHandler(e.Ctx, contract.QueryActions, func() ([]v1.Action, error) { return e.s.PastActions(), nil })
+	if err != nil {
+		return err
+	}
 	return workflow.SetQueryHandler(e.Ctx, contract.QueryWorkloadFull, func() (contract.WorkloadFull, error) {
 		full := contract.WorkloadFull{Workload: e.s.Workload, Status: e.shown}
 		if e.s.Job != nil {

@@ -18,7 +18,7 @@ const stableAfter = time.Minute
 func (s *State) Begin(step Step, now time.Time) {
 	d := &Doing{
 		Kind: step.Action, Verb: step.Verb, Seq: s.WantedSeq, Fence: s.mint(now), Generation: s.Generation,
-		Spec: s.Workload, RequestID: s.WantedBy, StartedAt: now,
+		Spec: s.Workload, RequestID: s.WantedBy, StartedAt: now, Try: s.Tries + 1,
 	}
 	if step.Action == v1.VerbDeploy {
 		d.Attempt = step.Attempt
@@ -57,6 +57,7 @@ type Ledger struct {
 // Succeeded closes the action and says what the ledger must be told.
 func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 	d := s.Doing
+	s.remember(nil, now)
 	s.Doing, s.Failure, s.Tries, s.NextTry = nil, nil, 0, time.Time{}
 	s.DoneSeq = max(s.DoneSeq, d.Seq)
 	switch d.Kind {
@@ -88,6 +89,7 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 // Failed closes the action with its failure and says what the ledger must be told.
 func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
 	d := s.Doing
+	s.remember(e, now)
 	s.Doing = nil
 	mutated := d.Kind != v1.VerbDeploy || !beforeMutation(e.Step)
 	if s.Placement != nil && mutated {
@@ -101,7 +103,7 @@ func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
 		s.Fence = max(s.Fence, e.Seen) // the host has seen later numbers: go on above them, at once
 	default:
 		s.Tries++
-		s.Failure = &v1.Failure{Reason: e.Reason, Message: clip(e.Message, 600), Advice: clip(e.Advice, 200), Step: e.Step, Permanent: e.Permanent, At: now}
+		s.Failure = &v1.Failure{Reason: e.Reason, Message: contract.Clip(e.Message, 600), Advice: contract.Clip(e.Advice, 200), Step: e.Step, Permanent: e.Permanent, At: now}
 		s.NextTry = now.Add(max(s.pause(e), e.After))
 		if e.Step == contract.ActivityPlace && waitsForRoom(e.Reason) && s.WaitsSince.IsZero() {
 			s.WaitsSince = d.StartedAt
@@ -249,7 +251,7 @@ func exitMessage(e contract.Exit) string {
 	default:
 	}
 	if e.Message != "" {
-		text += ": " + clip(e.Message, 300)
+		text += ": " + contract.Clip(e.Message, 300)
 	}
 	return text
 }

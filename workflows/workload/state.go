@@ -81,6 +81,8 @@ type State struct {
 	Shown      v1.Phase       `json:"shown"`
 	Conditions []v1.Condition `json:"conditions,omitempty"`
 	Requests   []Request      `json:"requests,omitempty"`
+	// Past are the last actions that ended, oldest first: they are shown when Temporal has forgotten them.
+	Past []Past `json:"past,omitempty"`
 }
 
 // Doing is the open action.
@@ -89,13 +91,18 @@ type Doing struct {
 	Kind v1.Verb `json:"kind"`
 	Verb v1.Verb `json:"verb"`
 	// Seq is the request that it works for, Fence its number, Generation the spec that it deploys.
-	Seq        int64          `json:"seq"`
-	Fence      int64          `json:"fence"`
-	Generation int64          `json:"generation"`
-	Spec       v1.Workload    `json:"spec"`
-	Attempt    int            `json:"attempt,omitempty"`
-	RequestID  string         `json:"requestId,omitempty"`
-	StartedAt  time.Time      `json:"startedAt"`
+	Seq        int64       `json:"seq"`
+	Fence      int64       `json:"fence"`
+	Generation int64       `json:"generation"`
+	Spec       v1.Workload `json:"spec"`
+	Attempt    int         `json:"attempt,omitempty"`
+	RequestID  string      `json:"requestId,omitempty"`
+	StartedAt  time.Time   `json:"startedAt"`
+	// Try counts the tries of the same request, from 1. LaunchedAt is when the action's workflow was begun, after the
+	// placement, and RunID names its run, once it has ended.
+	Try        int            `json:"try,omitempty"`
+	LaunchedAt time.Time      `json:"launchedAt,omitzero"`
+	RunID      string         `json:"runId,omitempty"`
 	Cancelled  bool           `json:"cancelled,omitempty"`
 	Needs      contract.Needs `json:"needs"`
 	// Exact is true if the host's ledger holds just Needs once the action has bound its grant.
@@ -211,21 +218,8 @@ func (s *State) answer(id string, changed contract.Changed) contract.Accepted {
 
 // AddCondition notes something that a user should know and that changes nothing.
 func (s *State) AddCondition(reason v1.Reason, message string, now time.Time) {
-	s.Conditions = append(s.Conditions, v1.Condition{Reason: reason, Message: clip(message, 160), At: now})
+	s.Conditions = append(s.Conditions, v1.Condition{Reason: reason, Message: contract.Clip(message, 160), At: now})
 	if n := len(s.Conditions) - keepConditions; n > 0 {
 		s.Conditions = s.Conditions[n:]
 	}
-}
-
-// clip shortens a text to at most n bytes, at a rune's edge.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	const dots = "…"
-	cut := n - len(dots)
-	for cut > 0 && text[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return text[:cut] + dots
 }

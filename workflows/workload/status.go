@@ -120,7 +120,7 @@ func (s *State) seenPhase() (v1.Phase, v1.Reason, string) {
 	}
 	switch s.Seen.State {
 	case contract.RunUnhealthy:
-		return v1.PhaseDegraded, v1.ReasonUnhealthy, clip(s.Seen.Message, 300)
+		return v1.PhaseDegraded, v1.ReasonUnhealthy, contract.Clip(s.Seen.Message, 300)
 	case contract.RunExited:
 		message := "its host starts it again"
 		reason := v1.ReasonExited

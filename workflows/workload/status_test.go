@@ -29,5 +29,5 @@ func TestStatusFitsItsMemoAtTheWorst(t *testing.T) {
 		f.AddCondition(v1.ReasonMalformedSignal, strings.Repeat("c", 4000), f.now)
 	}
 	require.Less(t, statusSize(t, f), 2048)
-	require.True(t, json.Valid([]byte(`"`+clip(strings.Repeat("é", 4000), 601)+`"`)))
+	require.True(t, json.Valid([]byte(`"`+contract.Clip(strings.Repeat("é", 4000), 601)+`"`)))
 }
