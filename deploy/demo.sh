@@ -102,8 +102,8 @@ bin/berth list
 
 if [ -n "$once" ]; then
   for name in "${workloads[@]}"; do
-    say "berth delete $name --wait"
-    bin/berth delete "$name" --wait
+    say "berth delete $name --volumes --wait"
+    bin/berth delete "$name" --volumes --wait
   done
   bin/berth list
   exit 0

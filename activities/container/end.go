@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/berth-dev/berth/activities/record"
@@ -30,7 +31,8 @@ func (r *Runtime) stop(ctx context.Context, c *step.Call) (contract.StepOut, err
 	return out, nil
 }
 
-// remove removes the workload's containers and then the volumes that were made for it. Binds are the user's.
+// remove removes the workload's containers, with their unnamed volumes. Named volumes hold what a user may want back: they
+// stay, and are told of, unless they are to go too. Binds are the user's.
 func (r *Runtime) remove(ctx context.Context, c *step.Call) (contract.StepOut, error) {
 	all, err := r.find(ctx, c.In.Ref.Workload)
 	if err != nil {
@@ -46,18 +48,29 @@ func (r *Runtime) remove(ctx context.Context, c *step.Call) (contract.StepOut, e
 	if found != "" {
 		found = "removed " + found
 	}
-	names, err := r.driver.FindVolumes(ctx, r.workloadLabels(c.In.Ref.Workload))
+	volumes, err := r.leave(ctx, c)
 	if err != nil {
 		return contract.StepOut{}, err
+	}
+	out := contract.StepOut{Found: found, Kept: append(volumes, contract.Brought(c.In.Spec)...)}
+	// A later workload of this name counts its attempts from one again.
+	return out, c.Save(func(rec *record.Record) { rec.Launched = record.Launch{} })
+}
+
+// leave returns the named volumes that stay, after it has removed those that are to go.
+func (r *Runtime) leave(ctx context.Context, c *step.Call) ([]string, error) {
+	names, err := r.driver.FindVolumes(ctx, r.workloadLabels(c.In.Ref.Workload))
+	if err != nil || !c.In.Volumes {
+		slices.Sort(names)
+		return names, err
 	}
 	for _, name := range names {
 		err := c.Mutate(ctx, "container.volume.remove", func(ctx context.Context) error { return r.driver.RemoveVolume(ctx, name) })
 		if err != nil {
-			return contract.StepOut{}, err
+			return nil, err
 		}
 	}
-	// A later workload of this name counts its attempts from one again.
-	return contract.StepOut{Found: found}, c.Save(func(rec *record.Record) { rec.Launched = record.Launch{} })
+	return nil, nil
 }
 
 // acknowledge removes the ended container of a job's attempt.

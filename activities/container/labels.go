@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
-	"strings"
 
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
@@ -62,7 +61,7 @@ func (r *Runtime) containerLabels(ref contract.Ref, spec *v1.ContainerSpec) map[
 
 // name is unique on the machine, also if several agents and fleets use its engine.
 func (r *Runtime) name(workload string, more ...string) string {
-	return strings.Join(append([]string{"berth", r.cfg.Fleet, r.cfg.Host, workload}, more...), ".")
+	return contract.RuntimeName(r.cfg.Fleet, r.cfg.Host, workload, more...)
 }
 
 func digest(spec *v1.ContainerSpec) string {

@@ -53,11 +53,13 @@ func TestDeployStopStartRemove(t *testing.T) {
 	require.Equal(t, first.RuntimeID, started.RuntimeID, "a stopped container is started again, and keeps what it wrote")
 	require.True(t, started.StartedAt.After(first.StartedAt))
 
-	h.must(contract.StepRemove, verb(in, v1.VerbRemove, 14))
+	removed := h.must(contract.StepRemove, verb(in, v1.VerbRemove, 14))
 	require.Empty(t, h.containers())
-	require.Empty(t, h.volumes())
+	require.Len(t, h.volumes(), 1)
+	require.Equal(t, []string{"berth." + h.fleet + ".h1.web.data"}, removed.Kept, "named volumes stay, and are said to stay")
 	require.Equal(t, contract.RunAbsent, h.observe("web").State)
-	h.must(contract.StepRemove, verb(in, v1.VerbRemove, 14))
+	again = h.must(contract.StepRemove, verb(in, v1.VerbRemove, 14))
+	require.Equal(t, removed.Kept, again.Kept, "a repeat says the same")
 
 	_, err := h.do(contract.StepStart, in)
 	require.NotNil(t, err)

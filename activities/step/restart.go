@@ -57,7 +57,7 @@ func (r *Runner) Evict(ctx context.Context, rt Runtime, debt contract.Debt) erro
 	if err != nil || rec.Tombstone() {
 		return err
 	}
-	in := contract.StepIn{Last: true, Ref: contract.Ref{
+	in := contract.StepIn{Last: true, Volumes: debt.Volumes, Ref: contract.Ref{
 		Workload: debt.Workload, Kind: rec.Kind, Generation: rec.Generation, Fence: debt.Fence, Verb: v1.VerbRelocate,
 	}}
 	if rec.Spec != nil {

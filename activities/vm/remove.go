@@ -38,6 +38,7 @@ func (r *Runtime) remove(ctx context.Context, c *step.Call) (contract.StepOut, e
 	if err := r.dropAddresses(ctx, c, s.Addresses); err != nil {
 		return contract.StepOut{}, err
 	}
+	out.Kept = contract.Brought(c.In.Spec)
 	return out, c.Mutate(ctx, "vm.remove-disks", func(context.Context) error { return r.removeFiles(c) })
 }
 

@@ -19,6 +19,8 @@ type Change struct {
 	Generation int64
 	// Force, with remove, does not wait for a host that is away: what is there is removed when the host comes back.
 	Force bool
+	// Volumes, with remove, removes named volumes too.
+	Volumes bool
 }
 
 func (c Change) header() http.Header {
@@ -50,9 +52,7 @@ func (c *Client) Do(ctx context.Context, name string, verb v1.Verb, change Chang
 	k := call{method: http.MethodPost, path: []string{"v1/workloads", name, string(verb)}, header: change.header()}
 	if verb == v1.VerbRemove {
 		k.method, k.path = http.MethodDelete, k.path[:2]
-		if change.Force {
-			k.query = url.Values{"force": {"true"}}
-		}
+		k.query = values("force", flag(change.Force), "volumes", flag(change.Volumes))
 	}
 	var out v1.Accepted
 	k.out = &out
@@ -108,4 +108,11 @@ func number(n int) string {
 		return ""
 	}
 	return strconv.Itoa(n)
+}
+
+func flag(on bool) string {
+	if on {
+		return "true"
+	}
+	return ""
 }

@@ -44,6 +44,8 @@ type Request struct {
 	IfGeneration *int64
 	// Force, with remove, does not wait for a host that is away.
 	Force bool
+	// Volumes, with remove, removes named volumes too.
+	Volumes bool
 	// MustExist refuses to create.
 	MustExist bool
 }

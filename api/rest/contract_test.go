@@ -131,7 +131,7 @@ func changes(t *testing.T, c *client.Client) []error {
 	var errs collected
 	errs.add(c.Put(ctx, w, false, client.Change{Generation: 3}))
 	errs.add(c.Put(ctx, w, true, client.Change{Key: "k"}))
-	errs.add(c.Do(ctx, "web", v1.VerbRemove, client.Change{Force: true}))
+	errs.add(c.Do(ctx, "web", v1.VerbRemove, client.Change{Force: true, Volumes: true}))
 	for _, verb := range []v1.Verb{v1.VerbStart, v1.VerbStop, v1.VerbRestart, v1.VerbRetry, v1.VerbRemove} {
 		errs.add(c.Do(ctx, "web", verb, client.Change{}))
 	}

@@ -76,7 +76,10 @@ func (f *fakeBackend) DryRun(_ context.Context, w *v1.Workload, o Request) (v1.A
 
 func (f *fakeBackend) Do(_ context.Context, name string, _ v1.Verb, o Request) (v1.Accepted, error) {
 	f.seen = o
-	return v1.Accepted{Name: name, Generation: 2, Seq: 5, RequestID: o.ID}, f.err
+	return v1.Accepted{
+		Name: name, Generation: 2, Seq: 5, RequestID: o.ID,
+		Kept: []v1.Kept{{Kind: v1.KeptVolume, Host: "h1", Name: "data", Ref: "berth.f.h1.web.data"}},
+	}, f.err
 }
 
 func (f *fakeBackend) Workload(_ context.Context, _ string, secrets bool) (v1.View, error) {

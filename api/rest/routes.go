@@ -27,7 +27,7 @@ func (s *server) routes() []route {
 		{http.MethodPut, one, ScopeWrite, s.putWorkload, []string{"dryRun"}},
 		{http.MethodGet, one, ScopeRead, s.getWorkload, nil},
 		{http.MethodGet, "/v1/workloads", ScopeRead, s.listWorkloads, []string{"kind", "phase", "host", "label", "limit", "pageToken"}},
-		{http.MethodDelete, one, ScopeWrite, s.verb(v1.VerbRemove), []string{"force"}},
+		{http.MethodDelete, one, ScopeWrite, s.verb(v1.VerbRemove), []string{"force", "volumes"}},
 		{http.MethodPost, one + "/start", ScopeWrite, s.verb(v1.VerbStart), nil},
 		{http.MethodPost, one + "/stop", ScopeWrite, s.verb(v1.VerbStop), nil},
 		{http.MethodPost, one + "/restart", ScopeWrite, s.verb(v1.VerbRestart), nil},

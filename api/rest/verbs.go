@@ -13,7 +13,7 @@ func (s *server) verb(verb v1.Verb) handler {
 	return func(c *gin.Context) (answer, error) {
 		p := params{c: c}
 		name, request := p.pathName(), p.request()
-		request.Force = p.flag("force") // other verbs refuse it as unknown
+		request.Force, request.Volumes = p.flag("force"), p.flag("volumes") // other verbs refuse them as unknown
 		if err := p.err(); err != nil {
 			return answer{}, err
 		}

@@ -16,6 +16,8 @@ type Accepted struct {
 	// Host is the one that a dry run of a new workload would choose, Refusals why others would not take it.
 	Host     string   `json:"host,omitempty"`
 	Refusals []string `json:"refusals,omitempty"`
+	// Kept, after a DELETE, is what will stay on the host.
+	Kept []Kept `json:"kept,omitempty"`
 }
 
 // WorkloadList is one page of workloads, sorted by name within the page.

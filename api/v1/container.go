@@ -50,7 +50,7 @@ type Port struct {
 
 // Mount brings a named volume or a path of the host into a container. Exactly one of Name and Bind is set.
 type Mount struct {
-	// Name of a volume that Berth creates and keeps; it belongs to the workload.
+	// Name of a volume that Berth creates. It belongs to the workload, and outlives it unless it is to go too.
 	Name string `json:"name,omitempty"`
 	// Bind is an absolute path of the host, under a prefix that the host allows.
 	Bind     string `json:"bind,omitempty"`

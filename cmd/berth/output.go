@@ -49,6 +49,19 @@ func (o *output) print(w io.Writer, value any, t table) error {
 	}
 }
 
+// note writes lines below a table; JSON and YAML have said it already.
+func (o *output) note(w io.Writer, lines []string) error {
+	if o.format != "table" {
+		return nil
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t table) print(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range append([][]string{t.head}, t.rows...) {

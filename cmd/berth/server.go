@@ -95,7 +95,7 @@ func (s *serverSettings) run(ctx context.Context, a *app) error {
 		control.Module,
 		fx.Provide(func(c client.Client, data converter.DataConverter, conn *temporal.Conn) backend.Config {
 			return backend.Config{
-				Client: c, Data: data, Namespace: conn.Namespace, Timings: s.timings.Timings, Logger: logger,
+				Client: c, Data: data, Fleet: s.fleet, Namespace: conn.Namespace, Timings: s.timings.Timings, Logger: logger,
 				Extra: namespaceChecks(conn),
 			}
 		}),

@@ -17,7 +17,7 @@ func TestContainers(t *testing.T) {
 		{"from PUT to Running to gone", putRunDelete},
 		{"an update replaces the container", updateReplaces},
 		{"stop, start and restart keep the container", verbsKeep},
-		{"a volume outlives updates and not a remove", volumes},
+		{"a volume outlives updates and a remove", volumes},
 		{"what is published answers", ports},
 	})
 }
@@ -103,8 +103,26 @@ func volumes(t *testing.T, f *harness.Fleet) {
 	require.Eventually(t, func() bool {
 		return docker(t, "exec", containerName(f, "vol"), "sh", "-c", "grep -c . /data/starts") == "2\n"
 	}, soon, poll, "the second container adds its line to the first one's")
-	require.Len(t, only(t, f, "vol", harness.Volumes(t, f.ID)), 1)
-	remove(t, f, "vol")
+	volume := containerName(f, "vol") + ".data"
+	require.Equal(t, []string{volume}, only(t, f, "vol", harness.Volumes(t, f.ID)))
+	a := f.Do("vol", v1.VerbRemove)
+	require.Equal(t, []v1.Kept{{Kind: v1.KeptVolume, Host: hostName, Name: "data", Ref: volume}}, a.Kept)
+	f.AwaitGone("vol", soon)
+	require.Equal(t, []string{volume}, only(t, f, "vol", harness.Volumes(t, f.ID)), "it stays")
+	require.Empty(t, containersOf(t, f, "vol"))
+
+	f.Apply(container(t, f, "vol", lines...))
+	f.AwaitPhase("vol", soon, v1.PhaseRunning)
+	require.Eventually(t, func() bool {
+		return docker(t, "exec", containerName(f, "vol"), "sh", "-c", "grep -c . /data/starts") == "3\n"
+	}, soon, poll, "a new workload of the same name finds it again")
+	code, out := f.CLI("delete", "vol", "--wait")
+	require.Zero(t, code, out)
+	require.Contains(t, out, "vol: stays on host h1: volume data ("+volume+")")
+
+	f.Apply(container(t, f, "vol", lines...))
+	f.AwaitPhase("vol", soon, v1.PhaseRunning)
+	purge(t, f, "vol")
 	require.Empty(t, only(t, f, "vol", harness.Volumes(t, f.ID)))
 }
 

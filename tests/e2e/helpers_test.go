@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/berth-dev/berth/api/client"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/tests/harness"
 )
@@ -146,6 +147,15 @@ func containersOf(t *testing.T, f *harness.Fleet, workload string) []string {
 func remove(t *testing.T, f *harness.Fleet, workload string) {
 	t.Helper()
 	f.Do(workload, v1.VerbRemove)
+	f.AwaitGone(workload, soon)
+}
+
+// purge removes a workload with its volumes, and waits until it is gone.
+func purge(t *testing.T, f *harness.Fleet, workload string) {
+	t.Helper()
+	a, err := f.Client().Do(t.Context(), workload, v1.VerbRemove, client.Change{Volumes: true})
+	require.NoError(t, err)
+	require.Empty(t, a.Kept)
 	f.AwaitGone(workload, soon)
 }
 

@@ -139,8 +139,10 @@ func TestALostHost(t *testing.T) {
 	second := map[string]string{"h1": "h2", "h2": "h1"}[first]
 	f.Apply(container(t, f, "stays", "volumes: [{name: data, target: /data}]", "placement: {hosts: ["+first+"]}"))
 	f.AwaitWorkload("stays", soon, "runs", runsOn(first))
-	f.Apply(container(t, f, "forced", "onHostLoss: wait", "placement: {hosts: ["+first+"]}"))
-	f.AwaitWorkload("forced", soon, "runs", runsOn(first))
+	for _, name := range []string{"forced", "purged"} {
+		f.Apply(container(t, f, name, "volumes: [{name: data, target: /data}]", "placement: {hosts: ["+first+"]}"))
+		f.AwaitWorkload(name, soon, "runs", runsOn(first))
+	}
 	kept := idOf(t, "berth."+f.ID+"."+first+".stays")
 
 	agents[first].Kill()
@@ -149,9 +151,11 @@ func TestALostHost(t *testing.T) {
 	require.Len(t, on(t, f, first, "moves"), 1, "the old copy runs on until its host is back")
 	f.AwaitPhase("stays", soon, v1.PhaseLost)
 
-	_, err := f.Client().Do(t.Context(), "forced", v1.VerbRemove, client.Change{Force: true})
-	require.NoError(t, err)
-	f.AwaitGone("forced", soon)
+	for name, change := range map[string]client.Change{"forced": {Force: true}, "purged": {Force: true, Volumes: true}} {
+		_, err := f.Client().Do(t.Context(), name, v1.VerbRemove, change)
+		require.NoError(t, err)
+		f.AwaitGone(name, soon)
+	}
 	f.Apply(container(t, f, "forced", "placement: {hosts: ["+second+"]}"))
 	f.AwaitWorkload("forced", soon, "runs again under its name", runsOn(second))
 
@@ -159,8 +163,10 @@ func TestALostHost(t *testing.T) {
 	f.AwaitHost(first, soon, v1.HostOnline)
 	f.AwaitPhase("stays", soon, v1.PhaseRunning)
 	require.Eventually(t, func() bool {
-		return len(on(t, f, first, "moves")) == 0 && len(on(t, f, first, "forced")) == 0
+		return len(on(t, f, first, "moves"))+len(on(t, f, first, "forced"))+len(on(t, f, first, "purged")) == 0
 	}, soon, poll, "debts are paid")
+	require.True(t, awaitEqual(t, []string{"berth." + f.ID + "." + first + ".forced.data", "berth." + f.ID + "." + first + ".stays.data"},
+		func() []string { return harness.Volumes(t, f.ID) }), "a debt takes volumes only when asked to")
 	require.Equal(t, kept, idOf(t, "berth."+f.ID+"."+first+".stays"), "what was not replaced is kept")
 	require.Len(t, on(t, f, second, "moves"), 1)
 	require.Len(t, on(t, f, second, "forced"), 1)

@@ -53,7 +53,7 @@ func jobSucceedsLater(t *testing.T, f *harness.Fleet) {
 	require.Len(t, v.Attempts, 2)
 	require.Equal(t, "Failed", v.Attempts[0].Outcome)
 	require.Equal(t, "Succeeded", v.Attempts[1].Outcome)
-	remove(t, f, "later")
+	purge(t, f, "later")
 	require.Empty(t, only(t, f, "later", harness.Volumes(t, f.ID)))
 }
 

@@ -114,7 +114,7 @@ func deleteAndApply(t *testing.T, f *harness.Fleet) {
 		}
 		f.AwaitGone("thrice", soon)
 		require.Empty(t, containersOf(t, f, "thrice"))
-		require.Empty(t, only(t, f, "thrice", harness.Volumes(t, f.ID)))
+		require.Len(t, only(t, f, "thrice", harness.Volumes(t, f.ID)), 1)
 	}
 }
 

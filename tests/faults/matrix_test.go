@@ -254,10 +254,10 @@ func (c *tried) carryOut(ctx context.Context, f *fleet) error {
 
 // clear removes the workload, and checks that nothing is left.
 func (c *tried) clear(ctx context.Context, f *fleet) error {
-	if c.verb == "remove" {
+	if verbs[c.verb].power == gone {
 		return nil
 	}
-	remove := verbs["remove"]
+	remove := verbs["purge"]
 	a, err := remove.do(ctx, f, c.work)
 	if err == nil {
 		err = c.work.end(ctx, f, remove, a)

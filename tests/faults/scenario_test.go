@@ -36,7 +36,7 @@ var all = regexp.MustCompile("")
 var scenarios = []scenario{
 	{
 		name: "container", spec: containerSpec,
-		verbs: []string{"deploy", "update", "restart", "stop", "start", "exit", "remove"}, only: all,
+		verbs: []string{"deploy", "update", "restart", "stop", "start", "exit", "remove", "purge"}, only: all,
 	},
 	{name: "healthy", spec: healthySpec, verbs: []string{"deploy"}, only: regexp.MustCompile("AwaitReady")},
 	{name: "job", spec: jobSpec, verbs: []string{"run"}, only: all},

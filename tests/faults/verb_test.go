@@ -31,6 +31,8 @@ type verb struct {
 	// starts is how often it starts the container or domain. What ended by itself is started by the host.
 	starts int
 	byHost bool
+	// purges says that volumes go too: without it they outlive the workload.
+	purges bool
 }
 
 var verbs = map[string]verb{
@@ -43,6 +45,7 @@ var verbs = map[string]verb{
 	"exit":    {before: []string{"deploy"}, do: exit, phase: v1.PhaseRunning, power: running, starts: 1, byHost: true},
 	"end":     {before: []string{"deploy"}, do: exit, phase: v1.PhaseFailed, power: absent},
 	"remove":  {before: []string{"deploy"}, do: ask(v1.VerbRemove), power: gone},
+	"purge":   {before: []string{"deploy"}, do: purge, power: gone, purges: true},
 	// Somebody started the stopped domain by hand, and left it paused.
 	"pause":  {do: pause, phase: v1.PhaseStopped, power: running, starts: 1},
 	"resume": {before: []string{"deploy", "stop", "pause"}, do: ask(v1.VerbStart), phase: v1.PhaseRunning, power: running},
@@ -62,6 +65,10 @@ func ask(verb v1.Verb) func(context.Context, *fleet, *work) (v1.Accepted, error)
 	return func(ctx context.Context, f *fleet, w *work) (v1.Accepted, error) {
 		return f.client.Do(ctx, w.name, verb, client.Change{})
 	}
+}
+
+func purge(ctx context.Context, f *fleet, w *work) (v1.Accepted, error) {
+	return f.client.Do(ctx, w.name, v1.VerbRemove, client.Change{Volumes: true})
 }
 
 // exit lets the workload die as if by itself.

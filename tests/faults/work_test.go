@@ -26,6 +26,8 @@ type work struct {
 	starts     int
 	disks      string
 	generation int64
+	// purged says that its volumes are to go with it.
+	purged bool
 }
 
 // newWork names a workload. It is for the test's own goroutine.
@@ -58,7 +60,7 @@ func (w *work) begin(ctx context.Context, f *fleet, verbName string) error {
 // end waits until a verb has been carried out, and checks what there is on the host and in its ledger.
 func (w *work) end(ctx context.Context, f *fleet, v verb, a v1.Accepted) error {
 	w.starts += v.starts
-	w.power = v.power
+	w.power, w.purged = v.power, v.purges
 	if a.Generation > 0 {
 		w.generation = a.Generation
 	}
@@ -93,6 +95,9 @@ func (w *work) checkHost(f *fleet) error {
 	switch {
 	case w.power == gone:
 		want = sight{power: absent, starts: s.starts}
+		if !w.scenario.machine && !w.purged {
+			want.disks = w.disks // named volumes stay
+		}
 	case w.power == absent:
 		want.generation = 0
 	case w.disks == "":

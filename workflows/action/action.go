@@ -48,7 +48,7 @@ func step(ctx workflow.Context, in contract.ActionIn, s contract.PlannedStep, la
 	ctx = workflow.WithActivityOptions(ctx, contract.HostActivity(queue, in.Timings))
 	var out contract.StepOut
 	err := workflow.ExecuteActivity(ctx, contract.ActivityName(in.Ref.Kind, s.Step),
-		contract.StepIn{Ref: in.Ref, Spec: in.Spec, Last: last}).Get(ctx, &out)
+		contract.StepIn{Ref: in.Ref, Spec: in.Spec, Last: last, Volumes: in.Volumes}).Get(ctx, &out)
 	return out, at(string(s.Step), err)
 }
 

@@ -62,6 +62,8 @@ type Welcome struct {
 type Debt struct {
 	Workload string `json:"workload"`
 	Fence    int64  `json:"fence"`
+	// Volumes says that named volumes are to go too.
+	Volumes bool `json:"volumes,omitempty"`
 }
 
 // EvictRequest turns a workload's reservation on a host that is away into a debt.
@@ -71,6 +73,8 @@ type EvictRequest struct {
 	Instance string `json:"instance"`
 	Workload string `json:"workload"`
 	Fence    int64  `json:"fence"`
+	// Volumes is as in Debt.
+	Volumes bool `json:"volumes,omitempty"`
 }
 
 // EvictReply says whether the workload may be started elsewhere. A host that is not away refuses.

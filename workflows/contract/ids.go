@@ -38,3 +38,8 @@ func HostName(id string) (string, bool) {
 	name, ok := strings.CutPrefix(id, hostPrefix)
 	return name, ok && !strings.Contains(name, "/")
 }
+
+// RuntimeName is what a host's runtime calls something of a workload's: the workload itself, or its volume.
+func RuntimeName(fleet, host, workload string, more ...string) string {
+	return strings.Join(append([]string{"berth", fleet, host, workload}, more...), ".")
+}

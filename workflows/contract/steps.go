@@ -23,7 +23,8 @@ const (
 	StepAwaitReady Step = "AwaitReady"
 	// StepStop stops gracefully, then by force.
 	StepStop Step = "Stop"
-	// StepRemove stops and removes all that Berth made for the workload, and leaves a tombstone.
+	// StepRemove stops and removes all that Berth made for the workload, and leaves a tombstone. Named volumes stay unless
+	// they are to go too.
 	StepRemove Step = "Remove"
 	// StepAcknowledge lets the host drop a job's ended attempt.
 	StepAcknowledge Step = "Acknowledge"
@@ -61,6 +62,8 @@ type Ref struct {
 type StepIn struct {
 	Ref  Ref         `json:"ref"`
 	Spec v1.Workload `json:"spec"`
+	// Volumes, with Remove, removes named volumes too.
+	Volumes bool `json:"volumes,omitempty"`
 	// Last is true for the last step of the action: the host then marks the fence as finished.
 	Last bool `json:"last,omitempty"`
 }
@@ -76,6 +79,8 @@ type StepOut struct {
 	Found string `json:"found,omitempty"`
 	// Exit is set if a job's attempt had already ended when the step looked.
 	Exit *Exit `json:"exit,omitempty"`
+	// Kept is what a Remove left to the user, as the host's runtime calls it: volumes by name, disks and paths by path.
+	Kept []string `json:"kept,omitempty"`
 }
 
 // Exit is how a workload ended by itself.

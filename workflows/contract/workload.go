@@ -25,6 +25,8 @@ type VerbRequest struct {
 	RequestID string `json:"requestId,omitempty"`
 	// Force, with remove, does not wait for a host that is away: what is there becomes the host's debt.
 	Force bool `json:"force,omitempty"`
+	// Volumes, with remove, removes named volumes too.
+	Volumes bool `json:"volumes,omitempty"`
 	// IfGeneration, if set, must be the current generation.
 	IfGeneration *int64 `json:"ifGeneration,omitempty"`
 }
@@ -45,6 +47,8 @@ type Accepted struct {
 	Changed    Changed `json:"changed,omitempty"`
 	// Seq counts the accepted requests of a workload: a status whose Seq is at least this one has seen the request.
 	Seq int64 `json:"seq"`
+	// Kept, with remove, is what will stay on the host. Volumes are named as in the spec.
+	Kept []v1.Kept `json:"kept,omitempty"`
 }
 
 // WorkloadMeta is the memo field MemoMeta of a workload.
@@ -92,6 +96,8 @@ type ActionIn struct {
 	// CreatedAt is when the entity began the action, Attempts which try of the same request it is.
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	Attempts  int       `json:"attempts,omitempty"`
+	// Volumes, with Remove, removes named volumes too.
+	Volumes bool `json:"volumes,omitempty"`
 }
 
 // Shown is the action as lists show it while it is open.

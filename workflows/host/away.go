@@ -21,7 +21,7 @@ func (s *State) Evict(req contract.EvictRequest, now time.Time) contract.EvictRe
 		return contract.EvictReply{} // forgotten: nobody will come back to pay
 	}
 	s.Debts = slices.DeleteFunc(s.Debts, func(d contract.Debt) bool { return d.Workload == req.Workload })
-	s.Debts = append(s.Debts, contract.Debt{Workload: req.Workload, Fence: req.Fence})
+	s.Debts = append(s.Debts, contract.Debt{Workload: req.Workload, Fence: req.Fence, Volumes: req.Volumes})
 	s.Changed = now
 	return contract.EvictReply{}
 }

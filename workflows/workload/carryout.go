@@ -27,7 +27,7 @@ func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepO
 	}
 	in := contract.ActionIn{
 		Ref: ref, Host: e.s.Placement.Host, Instance: e.s.Placement.Instance, Spec: d.Spec, Timings: e.s.Timings,
-		CreatedAt: d.StartedAt, Attempts: d.Try,
+		CreatedAt: d.StartedAt, Attempts: d.Try, Volumes: d.Volumes,
 	}
 	e.s.Doing.LaunchedAt = workflow.Now(ctx)
 	ctx = workflow.WithChildOptions(ctx, contract.ActionChild(in, d.Kind, e.s.Doing.LaunchedAt))
@@ -107,6 +107,7 @@ func (e *workloadEntity) evict() {
 	e.s.Evicting = true
 	in := contract.EvictRequest{
 		Host: e.s.Placement.Host, Instance: e.s.Placement.Instance, Workload: e.s.Name, Fence: e.s.mint(workflow.Now(e.Ctx)),
+		Volumes: e.s.Wanted == WantRemoved && e.s.DropVolumes,
 	}
 	workflow.Go(e.Ctx, func(ctx workflow.Context) {
 		ctx = workflow.WithActivityOptions(ctx, contract.ControlActivity())

@@ -83,8 +83,11 @@ func (s *State) decideDoing(now time.Time) Step {
 	if s.Doing.Cancelled {
 		return Step{Kind: StepWait}
 	}
-	if s.WantedSeq > s.Doing.Seq && s.Doing.Kind != v1.VerbRemove || s.Doing.Kind == v1.VerbRemove && s.mayForce(now) {
+	if s.WantedSeq > s.Doing.Seq && s.Doing.Kind != v1.VerbRemove {
 		return Step{Kind: StepCancel}
+	}
+	if s.Doing.Kind == v1.VerbRemove && (s.mayForce(now) || s.DropVolumes && !s.Doing.Volumes) {
+		return Step{Kind: StepCancel} // a later remove takes more away, or waits no more
 	}
 	if due, moves := s.moveDue(); moves && s.Doing.Kind == v1.VerbDeploy {
 		if !now.Before(due) {

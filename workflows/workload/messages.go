@@ -28,6 +28,9 @@ func (e *workloadEntity) handleMessages() error {
 		err := entity.Update(e.Loop, string(verb),
 			func(_ workflow.Context, req contract.VerbRequest) (contract.Accepted, error) {
 				a, err := e.s.Ask(verb, req)
+				if err == nil && verb == v1.VerbRemove {
+					a.Kept = e.s.Kept()
+				}
 				return a, contract.AsActivityError(err)
 			})
 		if err != nil {

@@ -23,7 +23,9 @@ func (s *State) Begin(step Step, now time.Time) {
 	if step.Action == v1.VerbDeploy {
 		d.Attempt = step.Attempt
 		d.Needs = contract.NeedsOf(s.Workload)
+		s.noteVolumes()
 	}
+	d.Volumes = step.Action == v1.VerbRemove && s.DropVolumes
 	s.Doing = d
 }
 
@@ -62,6 +64,7 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 	s.DoneSeq = max(s.DoneSeq, d.Seq)
 	switch d.Kind {
 	case v1.VerbRemove:
+		s.Stayed = out.Kept
 		return s.gone(d.Fence)
 	case v1.VerbStop:
 		s.leaveAttempt(d.Fence)

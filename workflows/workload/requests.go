@@ -68,7 +68,7 @@ func (s *State) Ask(verb v1.Verb, req contract.VerbRequest) (contract.Accepted, 
 		return a, nil
 	}
 	if verb == v1.VerbRemove && s.Wanted == WantRemoved {
-		s.Force = s.Force || req.Force
+		s.Force, s.DropVolumes = s.Force || req.Force, s.DropVolumes || req.Volumes
 		return s.answer(req.RequestID, contract.ChangedUnchanged), nil
 	}
 	if verb == v1.VerbRetry && s.Wanted == WantRemoved && s.retry(req.RequestID) {
@@ -80,7 +80,7 @@ func (s *State) Ask(verb v1.Verb, req contract.VerbRequest) (contract.Accepted, 
 	changed := contract.ChangedUpdated
 	switch verb {
 	case v1.VerbRemove:
-		s.Force = req.Force
+		s.Force, s.DropVolumes = req.Force, req.Volumes
 		s.want(WantRemoved, verb, req.RequestID)
 	case v1.VerbStop:
 		if s.Wanted == WantStopped {

@@ -61,6 +61,11 @@ type State struct {
 	LostAt time.Time `json:"lostAt,omitzero"`
 	// Force is set by a remove that does not wait for a host that is away.
 	Force bool `json:"force,omitempty"`
+	// Volumes are the named volumes that may have been made, in any generation. DropVolumes is set by a remove that takes
+	// them away too, and Stayed is what a remove left, as the host calls it.
+	Volumes     []string `json:"volumes,omitempty"`
+	DropVolumes bool     `json:"dropVolumes,omitempty"`
+	Stayed      []string `json:"stayed,omitempty"`
 	// Evicting is true while the lost host's ledger is asked to let the workload go; EvictAt is when it is asked again.
 	Evicting bool      `json:"evicting,omitempty"`
 	EvictAt  time.Time `json:"evictAt,omitzero"`
@@ -100,11 +105,13 @@ type Doing struct {
 	StartedAt  time.Time   `json:"startedAt"`
 	// Try counts the tries of the same request, from 1. LaunchedAt is when the action's workflow was begun, after the
 	// placement, and RunID names its run, once it has ended.
-	Try        int            `json:"try,omitempty"`
-	LaunchedAt time.Time      `json:"launchedAt,omitzero"`
-	RunID      string         `json:"runId,omitempty"`
-	Cancelled  bool           `json:"cancelled,omitempty"`
-	Needs      contract.Needs `json:"needs"`
+	Try        int       `json:"try,omitempty"`
+	LaunchedAt time.Time `json:"launchedAt,omitzero"`
+	RunID      string    `json:"runId,omitempty"`
+	Cancelled  bool      `json:"cancelled,omitempty"`
+	// Volumes is true if a remove takes named volumes away too.
+	Volumes bool           `json:"volumes,omitempty"`
+	Needs   contract.Needs `json:"needs"`
 	// Exact is true if the host's ledger holds just Needs once the action has bound its grant.
 	Exact bool `json:"exact,omitempty"`
 }

@@ -68,7 +68,7 @@ func (s *State) restarts() int {
 func (s *State) phase() (v1.Phase, v1.Reason, string) {
 	switch {
 	case s.Removed:
-		return v1.PhaseRemoved, v1.ReasonNone, ""
+		return v1.PhaseRemoved, v1.ReasonNone, s.stayedMessage()
 	case s.Wanted == WantRemoved:
 		return v1.PhaseRemoving, s.awaited(), s.awaitedMessage()
 	case s.Doing != nil && s.Doing.Kind == v1.VerbStop:

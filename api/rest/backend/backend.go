@@ -27,7 +27,9 @@ const (
 
 // Config says how the backend reaches the fleet.
 type Config struct {
-	Client    client.Client
+	Client client.Client
+	// Fleet is the id of the installation: it stands in the names of what hosts hold.
+	Fleet     string
 	Data      converter.DataConverter
 	Namespace string
 	// Timings are given to new workloads, which carry them from then on.

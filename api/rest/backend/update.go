@@ -19,7 +19,7 @@ const (
 // Do records a verb. Without an open workload it is NotFound.
 func (b *Backend) Do(ctx context.Context, name string, verb v1.Verb, o rest.Request) (v1.Accepted, error) {
 	return b.update(ctx, name, string(verb), o.ID, contract.VerbRequest{
-		RequestID: o.ID, IfGeneration: o.IfGeneration, Force: o.Force,
+		RequestID: o.ID, IfGeneration: o.IfGeneration, Force: o.Force, Volumes: o.Volumes,
 	})
 }
 
@@ -41,6 +41,11 @@ func (b *Backend) update(ctx context.Context, name, update, id string, request a
 	})
 	switch {
 	case err == nil:
+		for i, k := range accepted.Kept {
+			if k.Kind == v1.KeptVolume {
+				accepted.Kept[i].Ref = contract.RuntimeName(b.Fleet, k.Host, name, k.Name)
+			}
+		}
 		return answer(name, id, accepted), nil
 	case isNotFound(err):
 		return v1.Accepted{}, notFound("workload", name)
@@ -68,6 +73,6 @@ func retry(ctx context.Context, again func(error) bool, call func() (contract.Ac
 
 func answer(name, id string, a contract.Accepted) v1.Accepted {
 	return v1.Accepted{
-		Name: name, Generation: a.Generation, Changed: string(a.Changed), Seq: a.Seq, RequestID: id,
+		Name: name, Generation: a.Generation, Changed: string(a.Changed), Seq: a.Seq, RequestID: id, Kept: a.Kept,
 	}
 }
