@@ -13,7 +13,7 @@ import (
 // room, and else that none matches.
 func refused(all []placement.Refusal) error {
 	if len(all) == 0 {
-		return contract.Retryable(v1.ReasonNoMatchingHost, "start an agent: berth agent", "no host has joined the fleet")
+		return guess(contract.Retryable(v1.ReasonNoMatchingHost, "start an agent: berth agent", "no host has joined the fleet"))
 	}
 	reason := all[0].Reason
 	lines := make([]string, 0, len(all))
@@ -26,7 +26,18 @@ func refused(all []placement.Refusal) error {
 	if slices.ContainsFunc(all, func(r placement.Refusal) bool { return r.Reason == v1.ReasonNoCapacity }) {
 		reason = v1.ReasonNoCapacity
 	}
-	return contract.Retryable(reason, advice(reason), "%s", strings.Join(lines, "; "))
+	err := contract.Retryable(reason, advice(reason), "%s", strings.Join(lines, "; "))
+	if reason == v1.ReasonNoMatchingHost {
+		return guess(err)
+	}
+	return err
+}
+
+// guess marks a refusal that depends on which hosts there are: one that has just joined may not be listed yet, and has
+// offered its room to the queue already.
+func guess(err *contract.Error) error {
+	err.Guess = true
+	return err
 }
 
 func advice(reason v1.Reason) string {

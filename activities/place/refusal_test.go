@@ -26,6 +26,7 @@ func TestRefusedSpeaksForAllHosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := refused(c.refusals)
 			require.Equal(t, c.reason, contract.ReasonOf(err))
+			require.Equal(t, c.reason == v1.ReasonNoMatchingHost, contract.FromActivityError(contract.AsActivityError(err)).Guess)
 			for _, r := range c.refusals {
 				require.ErrorContains(t, err, r.Host+": "+r.Short)
 			}

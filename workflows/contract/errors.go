@@ -27,6 +27,9 @@ type Error struct {
 	Seen int64
 	// After asks for the next attempt no sooner than this, if it is not zero.
 	After time.Duration
+	// Guess is true if the failure rests on a list, which may be behind: whatever it says may have changed already, and
+	// nobody will tell.
+	Guess bool
 	Cause error
 }
 
@@ -84,6 +87,7 @@ type wireDetails struct {
 	Step      string         `json:"step,omitempty"`
 	Seen      int64          `json:"seen,omitempty"`
 	Fields    v1.FieldErrors `json:"fields,omitempty"`
+	Guess     bool           `json:"guess,omitempty"`
 }
 
 // AsActivityError turns an error into what an activity returns to Temporal. Errors of other types pass through.
@@ -99,7 +103,9 @@ func AsActivityError(err error) error {
 	return temporal.NewApplicationErrorWithOptions(message, string(e.Reason), temporal.ApplicationErrorOptions{
 		NonRetryable:   e.Permanent,
 		NextRetryDelay: e.After,
-		Details:        []any{wireDetails{Advice: e.Advice, Permanent: e.Permanent, Step: e.Step, Seen: e.Seen, Fields: e.Fields}},
+		Details: []any{wireDetails{
+			Advice: e.Advice, Permanent: e.Permanent, Step: e.Step, Seen: e.Seen, Fields: e.Fields, Guess: e.Guess,
+		}},
 	})
 }
 
@@ -121,7 +127,7 @@ func FromActivityError(err error) *Error {
 		e := &Error{Reason: v1.Reason(app.Type()), Message: app.Message()}
 		var d wireDetails
 		if app.HasDetails() && app.Details(&d) == nil {
-			e.Advice, e.Permanent, e.Step, e.Seen, e.Fields = d.Advice, d.Permanent, d.Step, d.Seen, d.Fields
+			e.Advice, e.Permanent, e.Step, e.Seen, e.Fields, e.Guess = d.Advice, d.Permanent, d.Step, d.Seen, d.Fields, d.Guess
 		} else {
 			e.Reason = v1.ReasonInternal
 			e.Advice = "look at the action in the Temporal Web UI"

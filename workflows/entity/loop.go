@@ -20,6 +20,7 @@ type Loop struct {
 	changed bool
 	signals []signal
 	sending int
+	alarm   alarm
 }
 
 type signal struct {
@@ -91,31 +92,50 @@ func RawSignal(l *Loop, name string, handle func(raw converter.RawValue)) {
 	l.signals = append(l.signals, signal{channel: workflow.GetSignalChannel(l.Ctx, name), handle: handle})
 }
 
-// Wait returns when a message came or the deadline passed; a zero deadline never does. Pending signals have been handled.
+// Wait returns when a message came or the deadline passed, and at times before that; a zero deadline never passes. Pending
+// signals have been handled.
 func (l *Loop) Wait(deadline time.Time) error {
-	ready := func() bool { return l.changed || l.signalPending() }
-	if deadline.IsZero() {
-		if err := workflow.Await(l.Ctx, ready); err != nil {
-			return err
-		}
-	} else if wait := deadline.Sub(workflow.Now(l.Ctx)); wait > 0 {
-		if _, err := workflow.AwaitWithTimeout(l.Ctx, wait, ready); err != nil {
-			return err
-		}
+	if err := l.sleep(deadline); err != nil {
+		return err
 	}
 	l.changed = false
 	l.drain()
 	return nil
 }
 
+func (l *Loop) sleep(deadline time.Time) error {
+	ready := func() bool { return l.changed || l.signalPending() }
+	if deadline.IsZero() {
+		return workflow.Await(l.Ctx, ready)
+	}
+	wait := deadline.Sub(workflow.Now(l.Ctx))
+	switch {
+	case wait <= 0:
+		return nil
+	case l.version() < oneAlarm:
+		_, err := workflow.AwaitWithTimeout(l.Ctx, wait, ready)
+		return err
+	default:
+		l.wakeAt(deadline)
+		return workflow.Await(l.Ctx, ready)
+	}
+}
+
 // ShouldContinueAsNew reports whether the history is long enough and nothing is half done: every update has been answered,
 // every signal handled, and every sent one delivered.
 func (l *Loop) ShouldContinueAsNew() bool {
 	info := workflow.GetInfo(l.Ctx)
-	if info.GetCurrentHistoryLength() < l.limit && !info.GetContinueAsNewSuggested() {
+	if !info.GetContinueAsNewSuggested() && (info.GetCurrentHistoryLength() < l.limit || l.young(info)) {
 		return false
 	}
 	return l.Quiet()
+}
+
+// young reports whether the run is so young that the server would delay the next one: a run that follows one of less than a
+// second starts as much later as was missing, and these delays add up from run to run. An update is answered nevertheless; a
+// signal would wait.
+func (l *Loop) young(info *workflow.Info) bool {
+	return workflow.Now(l.Ctx).Sub(info.WorkflowStartTime) < shortestRun && l.version() >= oneAlarm
 }
 
 // Quiet reports whether every message has been handled and everything sent was delivered, so that the run may end.

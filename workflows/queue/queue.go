@@ -2,10 +2,11 @@
 package queue
 
 import (
+	"maps"
+	"slices"
 	"sort"
 	"time"
 
-	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -35,6 +36,8 @@ type Wake struct {
 type Room struct {
 	contract.Room
 	Offered map[string]bool `json:"offered,omitempty"`
+	// TooMuch are the needs of those that were woken and refused.
+	TooMuch []contract.Needs `json:"tooMuch,omitempty"`
 }
 
 // Enqueue registers a workload, or answers its wake with a refusal: it keeps its place.
@@ -47,6 +50,20 @@ func (s *State) Enqueue(w contract.Waiter) {
 	}
 	s.Waiting[w.Workload] = w
 	s.answered(w.Workload)
+}
+
+// Answers reports whether the workload's next message answers its wake.
+func (s *State) Answers(workload string) bool { return s.Woken != nil && s.Woken.Workload == workload }
+
+// Refused notes what the workload that was woken could not get: who needs no less is not woken in vain. It comes before the
+// waiter's Enqueue.
+func (s *State) Refused(w contract.Waiter) {
+	room, ok := s.Rooms[s.Woken.Host]
+	if !ok || slices.ContainsFunc(room.TooMuch, func(n contract.Needs) bool { return noLess(w.Needs, n) }) {
+		return
+	}
+	room.TooMuch = append(room.TooMuch, w.Needs)
+	s.Rooms[s.Woken.Host] = room
 }
 
 // Leave takes a workload out: it was placed, or wants nothing any more.
@@ -83,7 +100,7 @@ func (s *State) Next(now time.Time) *Wake {
 	for _, host := range s.hosts() {
 		room := s.Rooms[host]
 		for _, w := range order {
-			if room.Offered[w.Workload] || !fits(room.Room, w) {
+			if room.Offered[w.Workload] || !fits(room.Room, w) || room.refused(w.Needs) {
 				continue
 			}
 			if room.Offered == nil {
@@ -122,7 +139,7 @@ func (s *State) Ahead(host contract.Room, newcomer contract.Waiter) string {
 }
 
 func (s *State) answered(workload string) {
-	if s.Woken != nil && s.Woken.Workload == workload {
+	if s.Answers(workload) {
 		s.Woken = nil
 	}
 }
@@ -165,16 +182,23 @@ func (s *State) hosts() []string {
 func fits(r contract.Room, w contract.Waiter) bool {
 	n := w.Needs.Amount
 	return enough(n.CPUs, r.Free.CPUs) && enough(n.Memory, r.Free.Memory) && enough(n.Disk, r.Free.Disk) &&
-		(w.Pinned == "" || w.Pinned == r.Host) && w.Placement.Refuses(r.Host, r.Labels) == "" && contains(r.Kinds, w.Needs.Kind)
+		(w.Pinned == "" || w.Pinned == r.Host) && w.Placement.Refuses(r.Host, r.Labels) == "" && slices.Contains(r.Kinds, w.Needs.Kind)
+}
+
+// refused reports whether somebody who needs no more was refused here since the host said what it has.
+func (r Room) refused(n contract.Needs) bool {
+	return slices.ContainsFunc(r.TooMuch, func(less contract.Needs) bool { return noLess(n, less) })
+}
+
+// noLess reports whether whoever is refused b is refused a as well.
+func noLess(a, b contract.Needs) bool {
+	return a.Kind == b.Kind && a.Apart == b.Apart && maps.Equal(a.Labels, b.Labels) &&
+		a.Amount.CPUs >= b.Amount.CPUs && a.Amount.Memory >= b.Amount.Memory && a.Amount.Disk >= b.Amount.Disk &&
+		containsAll(a.Ports, b.Ports) && containsAll(a.Devices, b.Devices)
+}
+
+func containsAll[T comparable](all, some []T) bool {
+	return !slices.ContainsFunc(some, func(x T) bool { return !slices.Contains(all, x) })
 }
 
 func enough[T ~int64](need, free T) bool { return need == 0 || need <= free }
-
-func contains(kinds []v1.Kind, kind v1.Kind) bool {
-	for _, k := range kinds {
-		if k == kind {
-			return true
-		}
-	}
-	return false
-}

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -120,4 +121,47 @@ func TestFiftyWaitersAreServedInOrder(t *testing.T) {
 		s.Leave(contract.LeaveQueue{Workload: w.Workload, Fence: 1})
 	}
 	require.Nil(t, s.Next(t0))
+}
+
+// refusals answers every wake with a refusal that speaks for all who need no less, and returns who was woken.
+func refusals(s *State) (names []string) {
+	for w := s.Next(t0); w != nil; w = s.Next(t0) {
+		names = append(names, w.Workload)
+		s.Refused(s.Waiting[w.Workload])
+		s.Enqueue(s.Waiting[w.Workload])
+	}
+	return names
+}
+
+func TestWhoNeedsNoLessThanOneRefusedIsNotWoken(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(n *contract.Needs)
+		woken  bool
+	}{
+		"the same":      {func(*contract.Needs) {}, false},
+		"more":          {func(n *contract.Needs) { n.Amount.CPUs++; n.Ports = append(n.Ports, contract.PortClaim{Port: 81}) }, false},
+		"less memory":   {func(n *contract.Needs) { n.Amount.Memory-- }, true},
+		"another port":  {func(n *contract.Needs) { n.Ports = []contract.PortClaim{{Port: 81}} }, true},
+		"no device":     {func(n *contract.Needs) { n.Devices = nil }, true},
+		"other labels":  {func(n *contract.Needs) { n.Labels = map[string]string{"app": "b"} }, true},
+		"nothing apart": {func(n *contract.Needs) { n.Apart = "" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := waiter("first", 9, time.Hour, 5)
+			first.Needs.Ports, first.Needs.Devices = []contract.PortClaim{{Port: 80}}, []string{"/dev/fuse"}
+			first.Needs.Labels, first.Needs.Apart = map[string]string{"app": "a"}, "app"
+			second := waiter("second", 0, time.Hour, 5)
+			second.Needs = first.Needs
+			c.change(&second.Needs)
+			s := &State{}
+			s.Enqueue(first)
+			s.Enqueue(second)
+			offer := room("h1", 10)
+			offer.Free.CPUs = 10
+			s.Offer(offer)
+			require.Equal(t, c.woken, slices.Contains(refusals(s), "second"))
+			s.Offer(offer)
+			require.Contains(t, refusals(s), "first", "the next offer is for everybody again")
+		})
+	}
 }

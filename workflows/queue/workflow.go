@@ -13,6 +13,9 @@ type Input struct {
 	State           *State `json:"state,omitempty"`
 }
 
+// changeRefusals is the change since which a refusal speaks for all who need no less.
+const changeRefusals = "queue-refusals"
+
 // Queue wakes those who wait for room, one at a time. It ends when nobody waits; the next one starts it again.
 func Queue(ctx workflow.Context, in Input) error {
 	s := in.State
@@ -20,7 +23,12 @@ func Queue(ctx workflow.Context, in Input) error {
 		s = &State{ContinueAsNewAt: in.ContinueAsNewAt}
 	}
 	loop := entity.New(ctx, s.ContinueAsNewAt)
-	entity.Signal(loop, contract.SignalEnqueue, s.Enqueue)
+	entity.Signal(loop, contract.SignalEnqueue, func(w contract.Waiter) {
+		if s.Answers(w.Workload) && workflow.GetVersion(loop.Ctx, changeRefusals, workflow.DefaultVersion, 1) == 1 {
+			s.Refused(w)
+		}
+		s.Enqueue(w)
+	})
 	entity.Signal(loop, contract.SignalLeave, s.Leave)
 	entity.Signal(loop, contract.SignalRoom, s.Offer)
 	err := entity.Update(loop, contract.UpdateAhead, func(_ workflow.Context, a contract.AskAhead) (contract.Ahead, error) {

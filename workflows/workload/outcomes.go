@@ -120,7 +120,7 @@ func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
 
 // pause is how long to wait after a failure.
 func (s *State) pause(e *contract.Error) time.Duration {
-	if e.Step == contract.ActivityPlace && waitsForRoom(e.Reason) {
+	if e.Step == contract.ActivityPlace && waitsForRoom(e.Reason) && !e.Guess {
 		return jitter(roomBackoff, s.Name, s.Tries)
 	}
 	return backoff(s.Timings, s.Name, s.Tries)

@@ -31,3 +31,12 @@ func TestWhoWaitsForNoRoomLeavesTheQueue(t *testing.T) {
 		})
 	}
 }
+
+func TestARefusalByAListIsSoonTriedAgain(t *testing.T) {
+	for _, guess := range []bool{false, true} {
+		f := service(t, "", 0).act(v1.VerbDeploy)
+		f.Failed(&contract.Error{Reason: v1.ReasonNoMatchingHost, Step: contract.ActivityPlace, Guess: guess}, f.now)
+		require.Equal(t, guess, f.NextTry.Before(f.now.Add(roomBackoff)))
+		require.False(t, f.WaitsSince.IsZero(), "it is in the queue as well")
+	}
+}
