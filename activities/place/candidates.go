@@ -2,6 +2,7 @@ package place
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -18,6 +19,7 @@ func (a *Activities) candidates(ctx context.Context, in contract.PlaceIn, since 
 	if err != nil {
 		return nil, nil, err
 	}
+	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h v1.Host) bool { return in.Leaves != "" && h.Name == in.Leaves })
 	candidates, refusals := placement.Rank(hosts, in.Reserve.Placement)
 	return askFirst(candidates, in.Prefer), refusals, nil
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	v1 "github.com/berth-dev/berth/api/v1"
 )
@@ -28,7 +29,20 @@ func (c *Client) Cordon(ctx context.Context, host string, on bool) (v1.Host, err
 	if on {
 		verb = "cordon"
 	}
-	return c.changeHost(ctx, host, verb)
+	return c.changeHost(ctx, host, nil, verb)
+}
+
+// Drain keeps new work away from a host and moves what runs there to others. It returns at once; the host's Drain says how
+// far it has got. Uncordoning the host ends the drain.
+func (c *Client) Drain(ctx context.Context, host string, r v1.DrainRequest) (v1.Host, error) {
+	query := values("maxParallel", number(r.MaxParallel))
+	if r.Deadline > 0 {
+		query.Set("deadline", r.Deadline.String())
+	}
+	if r.Force {
+		query.Set("force", "true")
+	}
+	return c.changeHost(ctx, host, query, "drain")
 }
 
 // SwitchRuntime switches a host's runtime on or off for new work, and returns the host as it is then.
@@ -37,22 +51,22 @@ func (c *Client) SwitchRuntime(ctx context.Context, host, runtime string, on boo
 	if on {
 		verb = "enable"
 	}
-	return c.changeHost(ctx, host, "runtimes", runtime, verb)
+	return c.changeHost(ctx, host, nil, "runtimes", runtime, verb)
 }
 
 // Forget gives a host up that will not come back. Its Message says what may remain there.
 func (c *Client) Forget(ctx context.Context, host string) (v1.Host, error) {
-	return c.changeHost(ctx, host, "forget")
+	return c.changeHost(ctx, host, nil, "forget")
 }
 
 // Adopt lets a forgotten host in again.
 func (c *Client) Adopt(ctx context.Context, host string) (v1.Host, error) {
-	return c.changeHost(ctx, host, "adopt")
+	return c.changeHost(ctx, host, nil, "adopt")
 }
 
-func (c *Client) changeHost(ctx context.Context, host string, path ...string) (v1.Host, error) {
+func (c *Client) changeHost(ctx context.Context, host string, query url.Values, path ...string) (v1.Host, error) {
 	var out v1.Host
-	err := c.do(ctx, call{method: http.MethodPost, path: append([]string{"v1/hosts", host}, path...), out: &out})
+	err := c.do(ctx, call{method: http.MethodPost, path: append([]string{"v1/hosts", host}, path...), query: query, out: &out})
 	return out, err
 }
 

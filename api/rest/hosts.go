@@ -3,6 +3,7 @@ package rest
 import (
 	"github.com/gin-gonic/gin"
 
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -69,6 +70,13 @@ func (s *server) askHost(update string) handler {
 // cordon keeps new work away from a host, or lets it in again.
 func cordon(on bool) func(*params) contract.HostChange {
 	return func(*params) contract.HostChange { return contract.HostChange{Cordon: &on} }
+}
+
+// drain empties a host.
+func drain(p *params) contract.HostChange {
+	request := v1.DrainRequest{Deadline: p.duration("deadline"), Force: p.flag("force"), MaxParallel: p.number("maxParallel", 0, v1.MaxDrainParallel)}
+	p.check(request.Validate())
+	return contract.HostChange{Drain: &request}
 }
 
 // runtimes switches a host's runtime on or off.

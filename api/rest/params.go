@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -54,6 +55,27 @@ func (p *params) number(field string, otherwise, most int) int {
 		p.errs = append(p.errs, invalid(field, "must be a number from 1 to "+strconv.Itoa(most))...)
 	}
 	return n
+}
+
+// duration reads a duration such as 10m.
+func (p *params) duration(field string) v1.Duration {
+	value := p.c.Query(field)
+	if value == "" {
+		return 0
+	}
+	d, err := v1.ParseDuration(value)
+	if err != nil {
+		p.errs = append(p.errs, invalid(field, err.Error())...)
+	}
+	return d
+}
+
+// check takes what is wrong with the parameters together.
+func (p *params) check(err error) {
+	var wrong v1.FieldErrors
+	if errors.As(err, &wrong) {
+		p.errs = append(p.errs, wrong...)
+	}
 }
 
 func (p *params) page() Page {

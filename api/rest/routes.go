@@ -37,6 +37,7 @@ func (s *server) routes() []route {
 		{http.MethodGet, "/v1/hosts/:name", ScopeRead, s.getHost, nil},
 		{http.MethodPost, "/v1/hosts/:name/cordon", ScopeAdmin, s.changeHost(cordon(true)), nil},
 		{http.MethodPost, "/v1/hosts/:name/uncordon", ScopeAdmin, s.changeHost(cordon(false)), nil},
+		{http.MethodPost, "/v1/hosts/:name/drain", ScopeAdmin, s.changeHost(drain), []string{"deadline", "force", "maxParallel"}},
 		{http.MethodPost, "/v1/hosts/:name/forget", ScopeAdmin, s.askHost(contract.UpdateForget), nil},
 		{http.MethodPost, "/v1/hosts/:name/adopt", ScopeAdmin, s.askHost(contract.UpdateAdopt), nil},
 		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/disable", ScopeAdmin, s.changeHost(runtimes(false)), nil},

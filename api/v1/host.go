@@ -36,11 +36,13 @@ type Runtime struct {
 
 // Host is a host as lists show it. It lives in the memo of the host's workflow.
 type Host struct {
-	Name      string            `json:"name"`
-	State     HostState         `json:"state"`
-	Reason    Reason            `json:"reason,omitempty"`
-	Message   string            `json:"message,omitempty"`
-	Cordoned  bool              `json:"cordoned,omitempty"`
+	Name     string    `json:"name"`
+	State    HostState `json:"state"`
+	Reason   Reason    `json:"reason,omitempty"`
+	Message  string    `json:"message,omitempty"`
+	Cordoned bool      `json:"cordoned,omitempty"`
+	// Drain is set from a drain until the host is uncordoned.
+	Drain     *Drain            `json:"drain,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Capacity  Amounts           `json:"capacity"`
 	Reserved  Amounts           `json:"reserved"`

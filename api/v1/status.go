@@ -46,6 +46,7 @@ const (
 	ReasonDeadlineExceeded   Reason = "DeadlineExceeded"
 	ReasonHostLost           Reason = "HostLost"
 	ReasonHostOffline        Reason = "HostOffline"
+	ReasonHostDraining       Reason = "HostDraining"
 	ReasonStaleFence         Reason = "StaleFence"
 	ReasonPolicyDenied       Reason = "PolicyDenied"
 	ReasonPortConflict       Reason = "PortConflict"

@@ -22,6 +22,7 @@ func cordonCommands(a *app) []*cobra.Command {
 			func(ctx context.Context, c *client.Client, host string) (v1.Host, error) {
 				return c.Cordon(ctx, host, false)
 			}),
+		drainCommand(a),
 		hostChangeCommand(a, "forget HOST...", "Give up hosts that will not come back; what may remain there is listed",
 			func(ctx context.Context, c *client.Client, host string) (v1.Host, error) { return c.Forget(ctx, host) }),
 		hostChangeCommand(a, "adopt HOST...", "Let forgotten hosts in again",
@@ -52,8 +53,16 @@ func hostCommand(a *app) *cobra.Command {
 	return cmd
 }
 
+// hostChange does one thing to a host and returns it as it is then.
+type hostChange func(ctx context.Context, c *client.Client, host string) (v1.Host, error)
+
 // hostChangeCommand does one thing to each host that is named, and shows the hosts as they are then.
-func hostChangeCommand(a *app, use, short string, change func(context.Context, *client.Client, string) (v1.Host, error)) *cobra.Command {
+func hostChangeCommand(a *app, use, short string, change hostChange) *cobra.Command {
+	return hostCommandThen(a, use, short, change, nil)
+}
+
+// hostCommandThen does as hostChangeCommand, and then something with the hosts that were named.
+func hostCommandThen(a *app, use, short string, change hostChange, then func(context.Context, *client.Client, []string) error) *cobra.Command {
 	var s clientSettings
 	var o output
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.MinimumNArgs(1)}
@@ -77,7 +86,10 @@ func hostChangeCommand(a *app, use, short string, change func(context.Context, *
 		if len(hosts) > 0 {
 			errs = append(errs, o.print(a.out, v1.HostList{Items: hosts}, hostsTable(hosts, time.Now())))
 		}
-		return errors.Join(errs...)
+		if err := errors.Join(errs...); err != nil || then == nil {
+			return err
+		}
+		return then(cmd.Context(), c, names)
 	}
 	return cmd
 }

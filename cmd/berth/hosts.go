@@ -50,7 +50,13 @@ func hostsTable(hosts []v1.Host, now time.Time) table {
 	t := table{head: []string{"HOST", "STATE", "WORKLOADS", "CPUS", "MEMORY", "DISK", "RUNTIMES", "SINCE", "REASON"}}
 	for _, h := range hosts {
 		state := string(h.State)
-		if h.Cordoned {
+		message := oneLine(h.Message)
+		switch {
+		case h.Drain != nil && h.Drain.EndedAt != nil:
+			state, message = state+",drained", strings.TrimSpace(message+" "+drainText(h.Drain))
+		case h.Drain != nil:
+			state, message = state+",draining", strings.TrimSpace(message+" "+drainText(h.Drain))
+		case h.Cordoned:
 			state += ",cordoned"
 		}
 		var runtimes []string
@@ -66,7 +72,7 @@ func hostsTable(hosts []v1.Host, now time.Time) table {
 			fmt.Sprintf("%s/%s", h.Reserved.CPUs, h.Capacity.CPUs),
 			bytes(float64(h.Reserved.Memory)) + "/" + bytes(float64(h.Capacity.Memory)),
 			bytes(float64(h.Reserved.Disk)) + "/" + bytes(float64(h.Capacity.Disk)),
-			strings.Join(runtimes, " "), age(now, h.LastChange), strings.Trim(string(h.Reason)+": "+oneLine(h.Message), ": "),
+			strings.Join(runtimes, " "), age(now, h.LastChange), strings.Trim(string(h.Reason)+": "+message, ": "),
 		})
 	}
 	return t

@@ -128,6 +128,8 @@ type HostChange struct {
 	// DisableRuntimes and EnableRuntimes name runtimes, as docker or libvirt.
 	DisableRuntimes []string `json:"disableRuntimes,omitempty"`
 	EnableRuntimes  []string `json:"enableRuntimes,omitempty"`
+	// Drain cordons the host and empties it. Cordon set to false ends that.
+	Drain *v1.DrainRequest `json:"drain,omitempty"`
 }
 
 // BindRequest keeps a grant: without it, the grant expires.

@@ -19,6 +19,7 @@ const (
 	SignalObserve  = "observe"
 	SignalHostLost = "host-lost"
 	SignalHostBack = "host-back"
+	SignalDrain    = "host-drain" // from Host: leave it, or stay after all
 	SignalWake     = "wake"
 
 	QueryWorkloadFull = "workload"
@@ -31,21 +32,22 @@ const (
 	UpdateHello   = "hello"
 	UpdateReserve = "reserve"
 	UpdateBind    = "bind"
-	// UpdateChangeHost is an admin's: cordon, uncordon, switch runtimes off and on.
+	// UpdateChangeHost is an admin's: cordon, uncordon, drain, switch runtimes off and on.
 	UpdateChangeHost = "change"
 	// UpdateEvict turns the reservation of a workload into a debt, on a host that is away.
 	UpdateEvict  = "evict"
 	UpdateForget = "forget"
 	UpdateAdopt  = "adopt"
 
-	SignalSettle     = "settle"
-	SignalRelease    = "release"
-	SignalLeaseLive  = "lease-live"
-	SignalLeaseEnded = "lease-ended"
-	SignalCapability = "capability"
-	SignalDebtsPaid  = "debts-paid"
-	SignalLeaseRenew = "renew" // to Lease, from Host: hold lease number N from now on
-	QueryHostFull    = "host"
+	SignalSettle        = "settle"
+	SignalRelease       = "release"
+	SignalLeaseLive     = "lease-live"
+	SignalLeaseEnded    = "lease-ended"
+	SignalCapability    = "capability"
+	SignalDebtsPaid     = "debts-paid"
+	SignalDrainStanding = "drain-standing" // from Workload: how far it has got in leaving the host
+	SignalLeaseRenew    = "renew"          // to Lease, from Host: hold lease number N from now on
+	QueryHostFull       = "host"
 )
 
 // Updates, signals and queries of Queue.

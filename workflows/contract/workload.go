@@ -69,6 +69,8 @@ type PlaceIn struct {
 	Reserve ReserveRequest `json:"reserve"`
 	// Pinned, if set, is the only host to ask.
 	Pinned string `json:"pinned,omitempty"`
+	// Leaves, if set, is a host that the workload is to leave: it is not asked.
+	Leaves string `json:"leaves,omitempty"`
 	// Prefer is asked first.
 	Prefer string `json:"prefer,omitempty"`
 	// Priority and Since are the workload's place among those who wait for room.

@@ -45,6 +45,7 @@ func (s *State) Forget(now time.Time) error {
 		return nil
 	case v1.HostOffline, v1.HostLeft:
 	}
+	s.endDrain()
 	s.tell(contract.SignalHostLost)
 	remains := append(debtors(s.Debts), sortedKeys(s.Ledger.Entries)...)
 	s.Barred = append(s.Barred, s.Instance)

@@ -38,6 +38,9 @@ type State struct {
 	Ledger Ledger `json:"ledger"`
 	// Debts are what the agent must remove before the host takes work again.
 	Debts []contract.Debt `json:"debts,omitempty"`
+	// Drain is set from a drain until the host is uncordoned. DrainSeq numbers what workloads are told of it.
+	Drain    *Drain `json:"drain,omitempty"`
+	DrainSeq int64  `json:"drainSeq,omitempty"`
 	// Barred are instances that an admin forgot.
 	Barred []string `json:"barred,omitempty"`
 	// Contended is until when the host takes somebody to be in the queue because of it.
@@ -54,6 +57,8 @@ type notice struct {
 	to     string
 	signal string
 	arg    any
+	// gone, if set, is called if there is nobody to tell.
+	gone func()
 }
 
 // Hello admits an agent, or says why not. A repeat by the same instance takes over at once, with the next lease.
@@ -96,6 +101,7 @@ func (s *State) Live(l contract.LeaseLive, now time.Time) {
 	}
 	s.Phase, s.OnlineAt, s.Changed = v1.HostOnline, now, now
 	s.tell(contract.SignalHostBack)
+	s.retellDrain()
 	s.offerRoom()
 }
 
@@ -107,6 +113,7 @@ func (s *State) Ended(l contract.LeaseEnded, now time.Time) {
 	s.Changed = now
 	if l.Left {
 		s.Phase, s.Message = v1.HostLeft, "the agent was stopped; its workloads run on"
+		s.retellDrain()
 		return
 	}
 	s.Phase, s.Message = v1.HostOffline, l.Message
@@ -122,10 +129,16 @@ func (s *State) Capability(c contract.Capability, now time.Time) {
 	s.offerRoom()
 }
 
-// Change does what an admin asks: cordon, uncordon, switch a runtime off or on.
+// Change does what an admin asks: cordon, uncordon, drain, switch a runtime off or on.
 func (s *State) Change(c contract.HostChange, now time.Time) {
 	if c.Cordon != nil {
 		s.Cordoned = *c.Cordon
+		if !s.Cordoned {
+			s.endDrain()
+		}
+	}
+	if c.Drain != nil {
+		s.startDrain(*c.Drain, now)
 	}
 	s.Disabled = slices.DeleteFunc(s.Disabled, func(r string) bool { return slices.Contains(c.EnableRuntimes, r) })
 	s.Disabled = union(s.Disabled, c.DisableRuntimes)
@@ -180,7 +193,11 @@ func (s *State) Bind(req contract.BindRequest, now time.Time) error {
 		return contract.Retryable(v1.ReasonHostOffline, "nothing to do: it goes on as soon as that is done",
 			"host %s first removes %s", s.Name, strings.Join(debtors(s.Debts), ", "))
 	}
-	return s.Ledger.Bind(req.Workload, req.Fence, now)
+	if err := s.Ledger.Bind(req.Workload, req.Fence, now); err != nil {
+		return err
+	}
+	s.boundInDrain(req.Workload)
+	return nil
 }
 
 // Settle and Release pass to the ledger; either may make room.
@@ -231,7 +248,8 @@ func (s *State) runs(kind v1.Kind) (bool, string) {
 // tell sends a signal to every workload that holds something here.
 func (s *State) tell(signal string) {
 	for _, name := range sortedKeys(s.Ledger.Entries) {
-		s.outbox = append(s.outbox, notice{contract.WorkloadID(name), signal, contract.HostStatus{Host: s.Name, LeaseNo: s.LeaseNo}})
+		status := contract.HostStatus{Host: s.Name, LeaseNo: s.LeaseNo}
+		s.outbox = append(s.outbox, notice{to: contract.WorkloadID(name), signal: signal, arg: status})
 	}
 }
 
@@ -246,7 +264,7 @@ func (s *State) offerRoom() {
 			return
 		}
 	}
-	s.outbox = append(s.outbox, notice{contract.QueueID, contract.SignalRoom, s.room()})
+	s.outbox = append(s.outbox, notice{to: contract.QueueID, signal: contract.SignalRoom, arg: s.room()})
 }
 
 func (s *State) room() contract.Room {
@@ -262,7 +280,7 @@ func (s *State) room() contract.Room {
 // View is the host as users see it.
 func (s *State) View() v1.Host {
 	h := v1.Host{
-		Name: s.Name, State: s.Phase, Message: s.Message, Cordoned: s.Cordoned || s.Incompatible != "", Labels: s.Labels,
+		Name: s.Name, State: s.Phase, Message: s.Message, Cordoned: s.Cordoned || s.Incompatible != "", Drain: s.drainView(), Labels: s.Labels,
 		Capacity: s.Ledger.Capacity, Reserved: s.Ledger.Reserved(), Workloads: len(s.Ledger.Entries),
 		Debts: debtors(s.Debts), Instance: s.Instance, Version: s.Version, LeaseNo: s.LeaseNo, LastChange: s.Changed,
 	}

@@ -31,6 +31,7 @@ func Host(ctx workflow.Context, in Input) error {
 	for {
 		now := workflow.Now(loop.Ctx)
 		s.Expire(now)
+		s.advanceDrain(now)
 		tellOthers(loop, s)
 		if err := publish(loop.Ctx, s, &shown); err != nil {
 			return err
@@ -86,6 +87,7 @@ func handle(loop *entity.Loop, s *State) error {
 	entity.Signal(loop, contract.SignalCapability, func(c contract.Capability) { s.Capability(c, now()) })
 	entity.Signal(loop, contract.SignalSettle, func(r contract.SettleRequest) { s.Settle(r, now()) })
 	entity.Signal(loop, contract.SignalRelease, func(r contract.ReleaseRequest) { s.Release(r, now()) })
+	entity.Signal(loop, contract.SignalDrainStanding, func(d contract.DrainStanding) { s.DrainStanding(d) })
 	return workflow.SetQueryHandler(loop.Ctx, contract.QueryHostFull, func() (State, error) { return *s, nil })
 }
 
@@ -115,7 +117,11 @@ func handleAway(loop *entity.Loop, s *State) error {
 // tellOthers sends what the messages of this task left in the outbox.
 func tellOthers(loop *entity.Loop, s *State) {
 	for _, n := range s.outbox {
-		loop.Send(n.to, n.signal, n.arg)
+		if n.gone == nil {
+			loop.Send(n.to, n.signal, n.arg)
+			continue
+		}
+		loop.Send(n.to, n.signal, n.arg, n.gone)
 	}
 	s.outbox = nil
 }

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/workflow"
 
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -25,23 +27,68 @@ func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepO
 			return contract.StepOut{}, err
 		}
 	}
+	host, instance := e.s.Placement.Host, e.s.Placement.Instance
+	if r := e.s.remain(d.Remain); r != nil {
+		host, instance = r.Host, r.Instance
+	}
+	if d.StopFirst {
+		if err := e.leaveHome(ctx, d, ref); err != nil {
+			return contract.StepOut{}, err
+		}
+	}
 	in := contract.ActionIn{
-		Ref: ref, Host: e.s.Placement.Host, Instance: e.s.Placement.Instance, Spec: d.Spec, Timings: e.s.Timings,
+		Ref: ref, Host: host, Instance: instance, Spec: d.Spec, Timings: e.s.Timings,
 		CreatedAt: d.StartedAt, Attempts: d.Try, Volumes: d.Volumes,
 	}
 	e.s.Doing.LaunchedAt = workflow.Now(ctx)
-	ctx = workflow.WithChildOptions(ctx, contract.ActionChild(in, d.Kind, e.s.Doing.LaunchedAt))
-	child := workflow.ExecuteChildWorkflow(ctx, contract.ActionWorkflow(d.Kind), in)
-	var out contract.StepOut
-	err := child.Get(ctx, &out)
-	// One that was cancelled before it began has no run, and was no action.
+	out, runID, err := act(ctx, d.Kind, in, e.s.Doing.LaunchedAt)
+	e.s.Doing.RunID = runID
+	return out, err
+}
+
+// act runs an action's workflow as a child, and says under which run id. One that was cancelled before it began has no run,
+// and was no action.
+func act(ctx workflow.Context, action v1.Verb, in contract.ActionIn, launched time.Time) (out contract.StepOut, runID string, err error) {
+	ctx = workflow.WithChildOptions(ctx, contract.ActionChild(in, action, launched))
+	child := workflow.ExecuteChildWorkflow(ctx, contract.ActionWorkflow(action), in)
+	err = child.Get(ctx, &out)
 	if begun := child.GetChildWorkflowExecution(); begun.IsReady() {
 		var run workflow.Execution
 		if begun.Get(ctx, &run) == nil {
-			e.s.Doing.RunID = run.RunID
+			runID = run.RunID
 		}
 	}
-	return out, err
+	return out, runID, err
+}
+
+// leaveHome removes what runs on the old host before the new copy starts. The new host's grant is kept first: nothing is
+// stopped that has nowhere to go.
+func (e *workloadEntity) leaveHome(ctx workflow.Context, d Doing, ref contract.Ref) error {
+	bind := contract.BindRequest{Host: e.s.Placement.Host, Workload: e.s.Name, Fence: d.Fence}
+	bctx := workflow.WithActivityOptions(ctx, contract.ControlActivity())
+	if err := workflow.ExecuteActivity(bctx, contract.ActivityBind, bind).Get(bctx, nil); err != nil {
+		return at(contract.ActivityBind, err)
+	}
+	from := e.s.Doing.From.Placement
+	in := contract.ActionIn{
+		Ref: ref, Host: from.Host, Instance: from.Instance, Spec: d.Spec, Timings: e.s.Timings, CreatedAt: d.StartedAt, Attempts: d.Try,
+	}
+	e.s.LeavesHome()
+	launched := workflow.Now(ctx)
+	_, runID, err := act(ctx, v1.VerbRemove, in, launched)
+	e.s.rememberLeaving(runID, launched, err, workflow.Now(ctx))
+	if err != nil {
+		return at(stepLeave, err)
+	}
+	e.tell(e.s.LeftHome())
+	return nil
+}
+
+// at adds the step to an error.
+func at(step string, err error) error {
+	failure := *contract.FromActivityError(err)
+	failure.Step = step
+	return &failure
 }
 
 func (e *workloadEntity) place(ctx workflow.Context, d Doing) (contract.PlaceOut, error) {
@@ -51,15 +98,16 @@ func (e *workloadEntity) place(ctx workflow.Context, d Doing) (contract.PlaceOut
 	if !e.s.WaitsSince.IsZero() {
 		in.Since = e.s.WaitsSince
 	}
-	if e.s.Placement != nil {
+	switch {
+	case d.Relocate:
+		in.Leaves = e.s.Placement.Host
+	case e.s.Placement != nil:
 		in.Pinned = e.s.Placement.Host
 	}
 	var out contract.PlaceOut
 	ctx = workflow.WithActivityOptions(ctx, contract.PlacementActivity())
 	if err := workflow.ExecuteActivity(ctx, contract.ActivityPlace, in).Get(ctx, &out); err != nil {
-		failure := *contract.FromActivityError(err)
-		failure.Step = contract.ActivityPlace
-		return out, &failure
+		return out, at(contract.ActivityPlace, err)
 	}
 	return out, nil
 }
@@ -102,18 +150,29 @@ func (e *workloadEntity) leaveQueue() {
 	e.s.Leaving = 0
 }
 
-// evict asks the host's ledger to let the workload go, beside the loop.
-func (e *workloadEntity) evict() {
+// evict asks the ledger of a host that is away to let the workload go, beside the loop: its own host, or one on which
+// something was left behind.
+func (e *workloadEntity) evict(step Step) {
 	e.s.Evicting = true
-	in := contract.EvictRequest{
-		Host: e.s.Placement.Host, Instance: e.s.Placement.Instance, Workload: e.s.Name, Fence: e.s.mint(workflow.Now(e.Ctx)),
-		Volumes: e.s.Wanted == WantRemoved && e.s.DropVolumes,
+	in := contract.EvictRequest{Workload: e.s.Name, Fence: e.s.mint(workflow.Now(e.Ctx))}
+	if r := e.s.remain(step.Remain); r != nil {
+		in.Host, in.Instance = r.Host, r.Instance
+	} else {
+		in.Host, in.Instance = e.s.Placement.Host, e.s.Placement.Instance
+		in.Volumes = e.s.Wanted == WantRemoved && e.s.DropVolumes
 	}
 	workflow.Go(e.Ctx, func(ctx workflow.Context) {
 		ctx = workflow.WithActivityOptions(ctx, contract.ControlActivity())
 		var reply contract.EvictReply
 		err := workflow.ExecuteActivity(ctx, contract.ActivityEvict, in).Get(ctx, &reply)
-		e.s.Evicted(reply, err, workflow.Now(ctx))
+		e.s.Evicted(step.Remain, reply, err, workflow.Now(ctx))
 		e.Wake()
 	})
+}
+
+// answerDrain tells a host that is drained how far the workload has got in leaving it.
+func (e *workloadEntity) answerDrain() {
+	if answer, news := e.s.DrainStanding(); news {
+		e.Send(contract.HostID(e.s.Drain.Host), contract.SignalDrainStanding, answer)
+	}
 }

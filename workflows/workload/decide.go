@@ -41,27 +41,54 @@ type Step struct {
 	Verb   v1.Verb
 	// Attempt is a job's next attempt, with a deploy.
 	Attempt int
+	// Relocate, with a deploy, places it on another host than its own. StopFirst removes the old copy before the new one starts.
+	Relocate  bool
+	StopFirst bool
+	// Leave, with a stop or a remove, is for the sake of the host, which is drained: what is wanted stays as it is.
+	Leave bool
+	// Remain, with a remove or StepEvict, is a host that the workload is on no more, and where something was left behind.
+	Remain string
 	// Ended, with StepNote: the workload ended in this way. Without it, the wanted state holds already.
 	Ended *Ended
 }
 
-// decide says what to do next. It is pure: the same state and time give the same answer.
+// decide says what to do next. It is pure: the same state and time give the same answer. What was left behind on other
+// hosts is removed when nothing else is to be done.
 func (s *State) decide(now time.Time) Step {
-	if s.Doing != nil {
+	switch {
+	case s.Doing != nil:
 		return s.decideDoing(now)
-	}
-	if s.Removed {
+	case s.Removed:
 		return Step{Kind: StepClose}
+	case s.Evicting:
+		return Step{Kind: StepWait}
 	}
+	step := s.decideIdle(now)
+	if step.Kind != StepWait {
+		return step
+	}
+	behind := s.decideRemains(now)
+	behind.Until = earlier(behind.Until, earlier(step.Until, s.drainDue(now)))
+	return behind
+}
+
+// decideIdle says what is to be done for the workload itself while no action is open.
+func (s *State) decideIdle(now time.Time) Step {
 	if step, lost := s.decideLost(now); lost {
+		return step
+	}
+	if step, leaves := s.decideDrain(now); leaves {
 		return step
 	}
 	switch s.Wanted {
 	case WantRemoved:
-		if s.Placement == nil {
-			return Step{Kind: StepNote}
+		switch {
+		case s.Placement != nil:
+			return s.act(now, v1.VerbRemove, s.Verb)
+		case len(s.Remains) > 0:
+			return Step{Kind: StepWait}
 		}
-		return s.act(now, v1.VerbRemove, s.Verb)
+		return Step{Kind: StepNote}
 	case WantStopped:
 		switch {
 		case s.DoneSeq >= s.WantedSeq:
@@ -82,6 +109,12 @@ func (s *State) decide(now time.Time) Step {
 func (s *State) decideDoing(now time.Time) Step {
 	if s.Doing.Cancelled {
 		return Step{Kind: StepWait}
+	}
+	if s.Doing.Remain != "" {
+		return s.decideCleaning(now)
+	}
+	if s.HostLost && (s.Doing.From != nil || s.Doing.Leave) {
+		return Step{Kind: StepCancel} // a drain does not wait for a host that went away
 	}
 	if s.WantedSeq > s.Doing.Seq && s.Doing.Kind != v1.VerbRemove {
 		return Step{Kind: StepCancel}

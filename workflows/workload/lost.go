@@ -20,9 +20,6 @@ func (s *State) decideLost(now time.Time) (step Step, lost bool) {
 	if s.Placement == nil {
 		return Step{}, false
 	}
-	if s.Evicting {
-		return Step{Kind: StepWait}, true
-	}
 	if s.mayForce(now) {
 		return Step{Kind: StepEvict}, true
 	}
@@ -58,9 +55,14 @@ func (s *State) moveDue() (time.Time, bool) {
 // WaitAnew starts the wait for a lost host anew.
 func (s *State) WaitAnew(now time.Time) { s.LostAt = now }
 
-// Evicted records that the host let the workload go, or why not. What still runs there is the host's debt.
-func (s *State) Evicted(reply contract.EvictReply, err error, now time.Time) {
+// Evicted records that a host let the workload go, or why not. What still runs there is the host's debt. The host is the
+// workload's own unless remain names one.
+func (s *State) Evicted(remain string, reply contract.EvictReply, err error, now time.Time) {
 	s.Evicting = false
+	if remain != "" {
+		s.remainEvicted(remain, reply, err, now)
+		return
+	}
 	if err != nil || reply.Refused != "" {
 		s.EvictAt = now.Add(evictAgain)
 		// A host that is there after all does not need force: an ordinary remove will do.
@@ -70,10 +72,10 @@ func (s *State) Evicted(reply contract.EvictReply, err error, now time.Time) {
 	s.EvictAt = time.Time{}
 	s.closeAttemptAs(string(v1.ReasonHostLost), now)
 	host := s.Placement.Host
-	s.Placement, s.Deployed, s.HostLost = nil, nil, false
+	s.Placement, s.Deployed, s.Drain, s.HostLost = nil, nil, nil, false
 	s.Failure, s.Tries, s.NextTry = nil, 0, time.Time{}
-	if s.Wanted == WantRemoved {
-		s.Removed = true
+	if s.Wanted != WantRunning || s.Ended != nil {
+		s.Removed = s.Wanted == WantRemoved && len(s.Remains) == 0
 		return
 	}
 	if s.isJob() && s.Job != nil && s.Job.Count >= s.maxAttempts() {
@@ -85,6 +87,14 @@ func (s *State) Evicted(reply contract.EvictReply, err error, now time.Time) {
 
 // HostLostOrBack follows the host's lease; news of an earlier lease is ignored.
 func (s *State) HostLostOrBack(n contract.HostStatus, lost bool, now time.Time) {
+	if from := s.movingFrom(n.Host); from != nil && n.LeaseNo >= from.HostLease {
+		from.HostLease, from.HostLost, from.LostAt = n.LeaseNo, lost, now
+		return
+	}
+	if r := s.remain(n.Host); r != nil {
+		r.Away = lost
+		return
+	}
 	if s.Placement == nil || s.Placement.Host != n.Host || n.LeaseNo < s.HostLease {
 		return
 	}

@@ -34,7 +34,7 @@ func TestAServiceMovesWhenItsHostStaysAway(t *testing.T) {
 	require.Equal(t, StepEvict, f.next().Kind, "the old host's ledger is asked first")
 	f.Evicting = true
 	require.Equal(t, StepWait, f.next().Kind)
-	f.Evicted(contract.EvictReply{}, nil, f.now)
+	f.Evicted("", contract.EvictReply{}, nil, f.now)
 	step = f.next()
 	require.Equal(t, StepAct, step.Kind)
 	require.Equal(t, v1.VerbRelocate, step.Verb)
@@ -63,7 +63,7 @@ func TestALateTimerStartsTheWaitAnew(t *testing.T) {
 
 func TestAHostThatIsBackRefusesTheEviction(t *testing.T) {
 	f := service(t, "", 0).running().hostLost(1).later(moveAfter)
-	f.Evicted(contract.EvictReply{Refused: "host h1 is Online"}, nil, f.now)
+	f.Evicted("", contract.EvictReply{Refused: "host h1 is Online"}, nil, f.now)
 	require.NotNil(t, f.Placement)
 	require.Equal(t, StepWait, f.next().Kind)
 	f.hostBack(2)
@@ -91,12 +91,12 @@ func TestADeployOnALostHostIsGivenUpForAMove(t *testing.T) {
 
 func TestAJobsAttemptOnALostHostCounts(t *testing.T) {
 	f := job(t, 1, 0).running().hostLost(1).later(moveAfter)
-	f.Evicted(contract.EvictReply{}, nil, f.now)
+	f.Evicted("", contract.EvictReply{}, nil, f.now)
 	require.Equal(t, v1.PhaseFailed, f.Status(f.now).Phase)
 	require.Equal(t, string(v1.ReasonHostLost), f.Job.Attempts[0].Outcome)
 
 	f = job(t, 2, 0).running().hostLost(1).later(moveAfter)
-	f.Evicted(contract.EvictReply{}, nil, f.now)
+	f.Evicted("", contract.EvictReply{}, nil, f.now)
 	require.Equal(t, 2, f.act(v1.VerbDeploy).Doing.Attempt)
 }
 
@@ -109,7 +109,7 @@ func force(f *fixture) *fixture {
 func TestAForcedRemoveFreesTheNameOfALostHost(t *testing.T) {
 	f := force(service(t, "", 0).running().hostLost(1))
 	require.Equal(t, StepEvict, f.next().Kind)
-	f.Evicted(contract.EvictReply{}, nil, f.now)
+	f.Evicted("", contract.EvictReply{}, nil, f.now)
 	require.Equal(t, StepClose, f.next().Kind)
 }
 
@@ -126,14 +126,14 @@ func TestARemoveThatWaitsCanStillBeForced(t *testing.T) {
 func TestAForcedRemoveOfAHostThatIsThereIsAnOrdinaryOne(t *testing.T) {
 	f := force(service(t, "", 0).running())
 	require.Equal(t, StepEvict, f.next().Kind)
-	f.Evicted(contract.EvictReply{Refused: "host h1 is Online"}, nil, f.now)
+	f.Evicted("", contract.EvictReply{Refused: "host h1 is Online"}, nil, f.now)
 	f.act(v1.VerbRemove).ok()
 	require.Equal(t, StepClose, f.next().Kind)
 }
 
 func TestAnEvictionThatNobodyAnsweredIsAskedAgain(t *testing.T) {
 	f := force(service(t, "", 0).running().hostLost(1))
-	f.Evicted(contract.EvictReply{}, errors.New("no answer"), f.now)
+	f.Evicted("", contract.EvictReply{}, errors.New("no answer"), f.now)
 	f.later(evictAgain)
 	require.Equal(t, StepEvict, f.next().Kind)
 }

@@ -41,6 +41,7 @@ func (e *workloadEntity) handleMessages() error {
 	entity.Signal(e.Loop, contract.SignalObserve, func(o contract.Observation) { e.s.Observe(o, workflow.Now(e.Ctx)) })
 	entity.Signal(e.Loop, contract.SignalHostLost, func(n contract.HostStatus) { e.s.HostLostOrBack(n, true, workflow.Now(e.Ctx)) })
 	entity.Signal(e.Loop, contract.SignalHostBack, func(n contract.HostStatus) { e.s.HostLostOrBack(n, false, workflow.Now(e.Ctx)) })
+	entity.Signal(e.Loop, contract.SignalDrain, e.s.HostDrain)
 	entity.RawSignal(e.Loop, contract.SignalWake, func(converter.RawValue) { e.s.Woken() })
 	err = workflow.SetQueryHandler(e.Ctx, contract.QueryActions, func() ([]v1.Action, error) { return e.s.PastActions(), nil })
 	if err != nil {

@@ -19,6 +19,7 @@ func (s *State) Begin(step Step, now time.Time) {
 	d := &Doing{
 		Kind: step.Action, Verb: step.Verb, Seq: s.WantedSeq, Fence: s.mint(now), Generation: s.Generation,
 		Spec: s.Workload, RequestID: s.WantedBy, StartedAt: now, Try: s.Tries + 1,
+		Relocate: step.Relocate, StopFirst: step.StopFirst, Leave: step.Leave, Remain: step.Remain,
 	}
 	if step.Action == v1.VerbDeploy {
 		d.Attempt = step.Attempt
@@ -31,10 +32,14 @@ func (s *State) Begin(step Step, now time.Time) {
 
 // Placed records the grant of a host; only then is it bound.
 func (s *State) Placed(p contract.PlaceOut) {
-	if s.Placement == nil || s.Placement.Host != p.Host {
+	switch {
+	case s.Doing.Relocate && s.Placement != nil:
+		s.leaveHome(p)
+	case s.Placement == nil || s.Placement.Host != p.Host:
 		s.Placement = &Placement{Host: p.Host}
 		s.HostLost, s.HostLease = false, 0
 	}
+	s.forgetRemain(p.Host) // what was left there is taken over
 	s.Placement.Instance, s.Doing.Exact = p.Instance, p.Exact
 	if p.Queued && s.WaitsSince.IsZero() {
 		s.WaitsSince = s.Doing.StartedAt
@@ -60,11 +65,21 @@ type Ledger struct {
 func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 	d := s.Doing
 	s.remember(nil, now)
+	if d.Remain != "" {
+		s.Doing = nil
+		return s.removed(d)
+	}
 	s.Doing, s.Failure, s.Tries, s.NextTry = nil, nil, 0, time.Time{}
-	s.DoneSeq = max(s.DoneSeq, d.Seq)
+	if d.Leave {
+		s.drained(now)
+	} else {
+		s.DoneSeq = max(s.DoneSeq, d.Seq)
+	}
 	switch d.Kind {
 	case v1.VerbRemove:
-		s.Stayed = out.Kept
+		if !d.Leave {
+			s.Stayed = out.Kept
+		}
 		return s.gone(d.Fence)
 	case v1.VerbStop:
 		s.leaveAttempt(d.Fence)
@@ -72,6 +87,7 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 		s.Deployed, s.Placement.Active = nil, false
 		return s.settle(d.Fence, idle(contract.NeedsOf(s.Workload)))
 	default:
+		s.moved(d)
 		s.Placement.Mutated, s.Placement.Active = true, true
 		s.Deployed = &Deployed{
 			Generation: d.Generation, Fence: d.Fence, At: now, Attempt: d.Attempt,
@@ -94,6 +110,10 @@ func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
 	d := s.Doing
 	s.remember(e, now)
 	s.Doing = nil
+	if d.Remain != "" {
+		s.remainFailed(d.Remain, now)
+		return Ledger{}
+	}
 	mutated := d.Kind != v1.VerbDeploy || !beforeMutation(e.Step)
 	if s.Placement != nil && mutated {
 		s.Placement.Mutated, s.Placement.Active = true, true
@@ -104,13 +124,14 @@ func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
 		// cancel says nothing about what is wanted now.
 	case e.Reason == v1.ReasonStaleFence && e.Seen >= d.Fence:
 		s.Fence = max(s.Fence, e.Seen) // the host has seen later numbers: go on above them, at once
+	case d.Leave, d.Relocate && !d.Gone:
+		s.drainFailed(d, e, now)
+		s.joinQueue(d, e)
 	default:
 		s.Tries++
-		s.Failure = &v1.Failure{Reason: e.Reason, Message: contract.Clip(e.Message, 600), Advice: contract.Clip(e.Advice, 200), Step: e.Step, Permanent: e.Permanent, At: now}
-		s.NextTry = now.Add(max(s.pause(e), e.After))
-		if e.Step == contract.ActivityPlace && waitsForRoom(e.Reason) && s.WaitsSince.IsZero() {
-			s.WaitsSince = d.StartedAt
-		}
+		s.Failure = failure(e, now)
+		s.NextTry = now.Add(max(s.pause(e, s.Tries), e.After))
+		s.joinQueue(d, e)
 	}
 	if e.Step == contract.ActivityPlace && s.WaitsSince.IsZero() {
 		s.Leaving = d.Fence // it may have been put into the queue before it failed
@@ -118,12 +139,26 @@ func (s *State) Failed(e *contract.Error, now time.Time) Ledger {
 	return s.ledgerAfterFailure(d, mutated)
 }
 
-// pause is how long to wait after a failure.
-func (s *State) pause(e *contract.Error) time.Duration {
-	if e.Step == contract.ActivityPlace && waitsForRoom(e.Reason) && !e.Guess {
-		return jitter(roomBackoff, s.Name, s.Tries)
+// failure is how an error shows.
+func failure(e *contract.Error, now time.Time) *v1.Failure {
+	return &v1.Failure{
+		Reason: e.Reason, Message: contract.Clip(e.Message, 600), Advice: contract.Clip(e.Advice, 200), Step: e.Step, Permanent: e.Permanent, At: now,
 	}
-	return backoff(s.Timings, s.Name, s.Tries)
+}
+
+// joinQueue notes that the placement put the workload into the queue.
+func (s *State) joinQueue(d *Doing, e *contract.Error) {
+	if e.Step == contract.ActivityPlace && waitsForRoom(e.Reason) && s.WaitsSince.IsZero() {
+		s.WaitsSince = d.StartedAt
+	}
+}
+
+// pause is how long to wait after the n-th failure in a row.
+func (s *State) pause(e *contract.Error, n int) time.Duration {
+	if e.Step == contract.ActivityPlace && waitsForRoom(e.Reason) && !e.Guess {
+		return jitter(roomBackoff, s.Name, n)
+	}
+	return backoff(s.Timings, s.Name, n)
 }
 
 // waitsForRoom reports whether a refusal ends when some host gets room, or a runtime, or comes back.
@@ -141,6 +176,10 @@ func (s *State) ledgerAfterFailure(d *Doing, mutated bool) Ledger {
 	switch {
 	case s.Placement == nil || d.Kind != v1.VerbDeploy:
 		return Ledger{}
+	case d.From != nil:
+		return s.moveFailed(d, mutated)
+	case d.Relocate && !d.Gone:
+		return Ledger{} // it was not placed
 	case !s.Placement.Mutated:
 		return s.gone(d.Fence) // nothing was made there: the next try may go elsewhere
 	case !mutated && s.Deployed != nil:
@@ -155,10 +194,8 @@ func (s *State) ledgerAfterFailure(d *Doing, mutated bool) Ledger {
 // gone forgets the host.
 func (s *State) gone(fence int64) Ledger {
 	l := Ledger{Host: s.Placement.Host, Release: &contract.ReleaseRequest{Workload: s.Name, Fence: fence}}
-	s.Placement, s.Deployed = nil, nil
-	if s.Wanted == WantRemoved {
-		s.Removed = true
-	}
+	s.Placement, s.Deployed, s.Drain = nil, nil, nil
+	s.Removed = s.Wanted == WantRemoved && len(s.Remains) == 0
 	return l
 }
 
@@ -196,6 +233,10 @@ func (s *State) Note(step Step) Ledger {
 
 // Observe takes what a host sees, if it is later than what was seen before. It reports whether anything changed.
 func (s *State) Observe(o contract.Observation, now time.Time) bool {
+	if from := s.movingFrom(o.Host); from != nil && o.After(from.Seen) {
+		from.Seen = o
+		return true
+	}
 	if s.Placement == nil || s.Placement.Host != o.Host || o.Fence > s.Fence || !o.After(s.Seen) {
 		return false
 	}
@@ -233,11 +274,14 @@ func (s *State) Woken() {
 	if s.Failure != nil && !s.Failure.Permanent {
 		s.NextTry = time.Time{}
 	}
+	if s.Drain != nil {
+		s.Drain.NextTry = time.Time{}
+	}
 }
 
 func beforeMutation(step string) bool {
 	switch step {
-	case contract.ActivityPlace, contract.ActivityBind, string(contract.StepPrepare):
+	case contract.ActivityPlace, contract.ActivityBind, string(contract.StepPrepare), stepLeave:
 		return true
 	default:
 		return false

@@ -36,19 +36,34 @@ type Past struct {
 // remember keeps the open action, which ends with this failure or with none. What failed before its workflow began, as a
 // placement does, was no action: it shows in the status only.
 func (s *State) remember(failure *contract.Error, now time.Time) {
-	d := s.Doing
+	host := s.Doing.Remain
+	if host == "" && s.Placement != nil {
+		host = s.Placement.Host
+	}
+	s.keep(*s.Doing, host, failure, now)
+}
+
+// rememberLeaving keeps the removal on the old host that comes first in some moves.
+func (s *State) rememberLeaving(runID string, launched time.Time, err error, now time.Time) {
+	d := *s.Doing
+	d.Kind, d.RunID, d.LaunchedAt = v1.VerbRemove, runID, launched
+	var failure *contract.Error
+	if err != nil {
+		failure = contract.FromActivityError(err)
+	}
+	s.keep(d, d.From.Placement.Host, failure, now)
+}
+
+func (s *State) keep(d Doing, host string, failure *contract.Error, now time.Time) {
 	if d.RunID == "" {
 		return
 	}
 	p := Past{
-		Action: d.Kind, Fence: d.Fence, Generation: d.Generation, Try: d.Try, RunID: d.RunID, Outcome: v1.OutcomeSucceeded,
+		Action: d.Kind, Fence: d.Fence, Generation: d.Generation, Try: d.Try, Host: host, RunID: d.RunID, Outcome: v1.OutcomeSucceeded,
 		Created: d.StartedAt.UnixMilli(), Started: d.LaunchedAt.UnixMilli(), Ended: now.UnixMilli(),
 	}
 	if d.Verb != d.Kind {
 		p.Verb = d.Verb
-	}
-	if s.Placement != nil {
-		p.Host = s.Placement.Host
 	}
 	switch {
 	case failure == nil:

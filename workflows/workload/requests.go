@@ -114,6 +114,10 @@ func (s *State) retry(requestID string) bool {
 		s.Failure, s.Tries, s.NextTry = nil, 0, time.Time{}
 		s.Seq++
 		return true
+	case s.Drain != nil && s.Drain.Failure != nil:
+		s.Drain.Failure, s.Drain.Tries, s.Drain.NextTry, s.Drain.LeaveAt = nil, 0, time.Time{}, time.Time{}
+		s.Seq++
+		return true
 	case s.Ended != nil && s.Wanted == WantRunning:
 		s.want(WantRunning, v1.VerbRetry, requestID)
 		return true

@@ -70,6 +70,12 @@ type State struct {
 	Evicting bool      `json:"evicting,omitempty"`
 	EvictAt  time.Time `json:"evictAt,omitzero"`
 
+	// Drain is set while the workload's host is drained; DrainSeen is the last that was heard of a drain.
+	Drain     *Drain    `json:"drain,omitempty"`
+	DrainSeen DrainSeen `json:"drainSeen,omitzero"`
+	// Remains are hosts on which something was left behind.
+	Remains []Remain `json:"remains,omitempty"`
+
 	// Failure is the last one of what is wanted now; Tries counts them, NextTry is when the next attempt is due.
 	Failure *v1.Failure `json:"failure,omitempty"`
 	Tries   int         `json:"tries,omitempty"`
@@ -112,6 +118,14 @@ type Doing struct {
 	// Volumes is true if a remove takes named volumes away too.
 	Volumes bool           `json:"volumes,omitempty"`
 	Needs   contract.Needs `json:"needs"`
+	// Relocate, StopFirst, Leave and Remain are as in Step.
+	Relocate  bool   `json:"relocate,omitempty"`
+	StopFirst bool   `json:"stopFirst,omitempty"`
+	Leave     bool   `json:"leave,omitempty"`
+	Remain    string `json:"remain,omitempty"`
+	// From is the host that a relocation moves away from, once it has another one. Gone is true once nothing is left there.
+	From *Home `json:"from,omitempty"`
+	Gone bool  `json:"gone,omitempty"`
 	// Exact is true if the host's ledger holds just Needs once the action has bound its grant.
 	Exact bool `json:"exact,omitempty"`
 }

@@ -14,17 +14,17 @@ func (s *State) Status(now time.Time) v1.Status {
 		Generation: s.Generation, Fence: s.Fence, SpecDigest: s.Digest,
 		CreatedAt: s.CreatedAt, Tries: s.Tries, Conditions: s.Conditions, Restarts: s.restarts(),
 	}
-	st.Seq, st.Settled = s.Seq, s.Doing == nil && s.DoneSeq >= s.WantedSeq
+	st.Seq, st.Settled = s.Seq, s.visible() == nil && s.DoneSeq >= s.WantedSeq
 	if c := s.Workload.Spec(); c != nil {
 		st.Type = c.Type
 	}
 	if s.Placement != nil {
 		st.Host = s.Placement.Host
 	}
-	if s.Deployed != nil {
-		at := s.Deployed.At
-		st.RunningGeneration, st.StartedAt, st.Addresses = s.Deployed.Generation, &at, clipList(s.Deployed.Addresses, 4)
-		st.Ports = clipList(s.Deployed.Ports, 16)
+	if d := s.runs(); d != nil {
+		at := d.At
+		st.RunningGeneration, st.StartedAt, st.Addresses = d.Generation, &at, clipList(d.Addresses, 4)
+		st.Ports = clipList(d.Ports, 16)
 	}
 	if s.Job != nil {
 		st.Attempt = s.Job.Numbered
@@ -56,6 +56,22 @@ func (s *State) Status(now time.Time) v1.Status {
 	return st
 }
 
+// runs is the deploy that runs: during a move the one on the host that is left.
+func (s *State) runs() *Deployed {
+	if s.Deployed == nil && s.Doing != nil && s.Doing.From != nil {
+		return s.Doing.From.Deployed
+	}
+	return s.Deployed
+}
+
+// visible is the open action, unless it is only for the sake of a host and changes nothing that a user wants.
+func (s *State) visible() *Doing {
+	if s.Doing == nil || s.Doing.Remain != "" || s.Doing.Leave && (s.Wanted != WantRunning || s.Ended != nil) {
+		return nil
+	}
+	return s.Doing
+}
+
 // restarts are those since the last deploy: what was seen of an earlier one does not count.
 func (s *State) restarts() int {
 	if s.Deployed != nil && s.Seen.Fence != s.Deployed.Fence {
@@ -66,14 +82,15 @@ func (s *State) restarts() int {
 
 // phase says where the workload stands, from the open action, else from how the last one ended and what was seen since.
 func (s *State) phase() (v1.Phase, v1.Reason, string) {
+	doing := s.visible()
 	switch {
 	case s.Removed:
 		return v1.PhaseRemoved, v1.ReasonNone, s.stayedMessage()
 	case s.Wanted == WantRemoved:
 		return v1.PhaseRemoving, s.awaited(), s.awaitedMessage()
-	case s.Doing != nil && s.Doing.Kind == v1.VerbStop:
+	case doing != nil && (doing.Kind == v1.VerbStop || doing.Leave):
 		return v1.PhaseStopping, s.awaited(), s.awaitedMessage()
-	case s.Doing != nil:
+	case doing != nil:
 		return v1.PhaseDeploying, s.awaited(), s.awaitedMessage()
 	case s.Wanted == WantStopped && s.DoneSeq >= s.WantedSeq:
 		return v1.PhaseStopped, v1.ReasonUserStopped, ""
@@ -83,6 +100,9 @@ func (s *State) phase() (v1.Phase, v1.Reason, string) {
 		return s.Ended.Phase, s.Ended.Reason, s.Ended.Message
 	case s.HostLost && s.Deployed != nil:
 		return v1.PhaseLost, v1.ReasonHostLost, fmt.Sprintf("host %s is offline; what ran there may still run", s.Placement.Host)
+	case s.heldByDrain():
+		reason, message := s.drainPhase()
+		return v1.PhasePending, reason, message
 	case s.Failure != nil && s.Deployed != nil:
 		return v1.PhaseDegraded, s.Failure.Reason, s.Failure.Message // the old generation runs on
 	case s.Failure != nil && s.Failure.Step == contract.ActivityPlace && !s.Failure.Permanent:
@@ -116,7 +136,8 @@ func (s *State) awaitedMessage() string {
 // seenPhase is where a deployed workload stands by the latest observation.
 func (s *State) seenPhase() (v1.Phase, v1.Reason, string) {
 	if s.Seen.Fence != s.Deployed.Fence {
-		return v1.PhaseRunning, v1.ReasonNone, ""
+		reason, message := s.drainPhase()
+		return v1.PhaseRunning, reason, message
 	}
 	switch s.Seen.State {
 	case contract.RunUnhealthy:
@@ -131,7 +152,8 @@ func (s *State) seenPhase() (v1.Phase, v1.Reason, string) {
 	case contract.RunAbsent:
 		return v1.PhaseDegraded, v1.ReasonNotFound, "it is gone from its host and is made again"
 	default:
-		return v1.PhaseRunning, v1.ReasonNone, ""
+		reason, message := s.drainPhase()
+		return v1.PhaseRunning, reason, message
 	}
 }
 

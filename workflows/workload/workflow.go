@@ -73,7 +73,7 @@ func (e *workloadEntity) run() error {
 			e.acknowledge()
 			continue
 		case StepEvict:
-			e.evict()
+			e.evict(step)
 			continue
 		case StepWaitAnew:
 			e.s.WaitAnew(now)
@@ -87,6 +87,7 @@ func (e *workloadEntity) run() error {
 		case StepWait:
 		}
 		e.leaveQueue()
+		e.answerDrain()
 		if err := e.publish(); err != nil {
 			return err
 		}

@@ -1,0 +1,172 @@
+package workload
+
+import (
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// stepLeave is the step of a move that removes the old copy before the new one starts.
+const stepLeave = "Leave"
+
+// Home is all that the workload knows of one host that it is on.
+type Home struct {
+	Placement Placement            `json:"placement"`
+	Deployed  *Deployed            `json:"deployed,omitempty"`
+	Seen      contract.Observation `json:"seen"`
+	HostLost  bool                 `json:"hostLost,omitempty"`
+	HostLease int64                `json:"hostLease,omitempty"`
+	LostAt    time.Time            `json:"lostAt,omitzero"`
+}
+
+// Remain is what was left behind on a host that the workload is on no more: the old copy after a move, or what a move that
+// failed had made. It is removed there when nothing else is to be done.
+type Remain struct {
+	Host     string    `json:"host"`
+	Instance string    `json:"instance"`
+	Tries    int       `json:"tries,omitempty"`
+	NextTry  time.Time `json:"nextTry,omitzero"`
+	// Away is true if the host's agent is not there: the host owes the removal then.
+	Away bool `json:"away,omitempty"`
+}
+
+// leaveHome begins a move: what runs on the old host runs on until the replacement is well.
+func (s *State) leaveHome(to contract.PlaceOut) {
+	s.Doing.From = &Home{
+		Placement: *s.Placement, Deployed: s.Deployed, Seen: s.Seen,
+		HostLost: s.HostLost, HostLease: s.HostLease, LostAt: s.LostAt,
+	}
+	s.Placement, s.Deployed, s.Seen = &Placement{Host: to.Host}, nil, contract.Observation{}
+	s.HostLost, s.HostLease, s.LostAt = false, 0, time.Time{}
+}
+
+// movingFrom returns what is known of a host if a move away from it is under way.
+func (s *State) movingFrom(host string) *Home {
+	if s.Doing == nil || s.Doing.From == nil || s.Doing.From.Placement.Host != host {
+		return nil
+	}
+	return s.Doing.From
+}
+
+// comeHome gives a move up: the old host is the workload's host again.
+func (s *State) comeHome(from *Home) {
+	home := from.Placement
+	s.Placement, s.Deployed, s.Seen = &home, from.Deployed, from.Seen
+	s.HostLost, s.HostLease, s.LostAt = from.HostLost, from.HostLease, from.LostAt
+}
+
+// moved ends a move that succeeded.
+func (s *State) moved(d *Doing) {
+	if d.From == nil {
+		return
+	}
+	s.remainsAt(d.From.Placement, d.From.HostLost || s.Drain != nil && s.Drain.Left)
+	s.Drain = nil
+}
+
+// moveFailed ends a move that failed, and says what the new host's ledger must be told.
+func (s *State) moveFailed(d *Doing, mutated bool) Ledger {
+	tried, lost := *s.Placement, s.HostLost
+	s.comeHome(d.From)
+	if mutated {
+		s.remainsAt(tried, lost)
+		return Ledger{}
+	}
+	return Ledger{Host: tried.Host, Release: &contract.ReleaseRequest{Workload: s.Name, Fence: d.Fence}}
+}
+
+// LeavesHome notes, during a move, that what runs on the old host is about to be removed.
+func (s *State) LeavesHome() { s.Doing.From.Deployed = nil }
+
+// LeftHome notes, during a move, that nothing is left on the old host. It says what that host's ledger must be told.
+func (s *State) LeftHome() Ledger {
+	from := s.Doing.From
+	s.Doing.From, s.Doing.Gone, s.Drain = nil, true, nil
+	return Ledger{Host: from.Placement.Host, Release: &contract.ReleaseRequest{Workload: s.Name, Fence: s.Doing.Fence}}
+}
+
+func (s *State) remainsAt(p Placement, away bool) {
+	s.Remains = append(s.Remains, Remain{Host: p.Host, Instance: p.Instance, Away: away})
+}
+
+// decideRemains removes what was left behind, one host at a time.
+func (s *State) decideRemains(now time.Time) Step {
+	wait := Step{Kind: StepWait}
+	for i := range s.Remains {
+		r := &s.Remains[i]
+		switch {
+		case now.Before(r.NextTry):
+			wait.Until = earlier(wait.Until, r.NextTry)
+		case r.Away || s.Force:
+			return Step{Kind: StepEvict, Remain: r.Host}
+		default:
+			return Step{Kind: StepAct, Action: v1.VerbRemove, Verb: v1.VerbRelocate, Remain: r.Host}
+		}
+	}
+	return wait
+}
+
+// decideCleaning watches over the removal of what was left behind: anything else goes before it, and a host that went away is
+// not waited for.
+func (s *State) decideCleaning(now time.Time) Step {
+	step := s.decideIdle(now)
+	if r := s.remain(s.Doing.Remain); step.Kind != StepWait || r == nil || r.Away || s.Force {
+		return Step{Kind: StepCancel}
+	}
+	return Step{Kind: StepWait, Until: earlier(step.Until, s.drainDue(now))}
+}
+
+// removed notes that a host has nothing left, and says what its ledger must be told.
+func (s *State) removed(d *Doing) Ledger {
+	s.forgetRemain(d.Remain)
+	return Ledger{Host: d.Remain, Release: &contract.ReleaseRequest{Workload: s.Name, Fence: d.Fence}}
+}
+
+func (s *State) forgetRemain(host string) {
+	kept := s.Remains[:0]
+	for _, r := range s.Remains {
+		if r.Host != host {
+			kept = append(kept, r)
+		}
+	}
+	s.Remains = kept
+}
+
+func (s *State) remain(host string) *Remain {
+	for i := range s.Remains {
+		if s.Remains[i].Host == host {
+			return &s.Remains[i]
+		}
+	}
+	return nil
+}
+
+// remainFailed puts off the removal of what was left behind.
+func (s *State) remainFailed(host string, now time.Time) {
+	if r := s.remain(host); r != nil {
+		r.Tries++
+		r.NextTry = now.Add(backoff(s.Timings, s.Name, r.Tries))
+	}
+}
+
+// remainEvicted takes the answer of an absent host's ledger.
+func (s *State) remainEvicted(host string, reply contract.EvictReply, err error, now time.Time) {
+	switch r := s.remain(host); {
+	case r == nil:
+	case err != nil:
+		r.NextTry = now.Add(evictAgain)
+	case reply.Refused != "":
+		r.Away, s.Force = false, false // it is there after all: an ordinary removal will do
+	default:
+		s.forgetRemain(host)
+	}
+}
+
+// earlier returns the earlier of two times, of which zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
