@@ -41,15 +41,20 @@ func perform(ctx workflow.Context, in contract.ActionIn, do func(workflow.Contex
 
 // step runs one step on the workload's host. Its error says which step it was.
 func step(ctx workflow.Context, in contract.ActionIn, s contract.PlannedStep, last bool) (contract.StepOut, error) {
+	var out contract.StepOut
+	err := begin(ctx, in, s, last).Get(ctx, &out)
+	return out, at(string(s.Step), err)
+}
+
+// begin schedules one step on the workload's host.
+func begin(ctx workflow.Context, in contract.ActionIn, s contract.PlannedStep, last bool) workflow.Future {
 	queue := contract.HostControlQueue(in.Host, in.Instance)
 	if s.Bulk {
 		queue = contract.HostBulkQueue(in.Host, in.Instance)
 	}
 	ctx = workflow.WithActivityOptions(ctx, contract.HostActivity(queue, in.Timings))
-	var out contract.StepOut
-	err := workflow.ExecuteActivity(ctx, contract.ActivityName(in.Ref.Kind, s.Step),
-		contract.StepIn{Ref: in.Ref, Spec: in.Spec, Last: last, Volumes: in.Volumes}).Get(ctx, &out)
-	return out, at(string(s.Step), err)
+	return workflow.ExecuteActivity(ctx, contract.ActivityName(in.Ref.Kind, s.Step),
+		contract.StepIn{Ref: in.Ref, Spec: in.Spec, Last: last, Volumes: in.Volumes})
 }
 
 // at adds the step to an error.
