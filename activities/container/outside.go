@@ -1,9 +1,6 @@
 package container
 
 import (
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -101,20 +98,4 @@ func (o *outside) ended(k Container) bool {
 // during reports whether a container ran when a span of time began, and ended in it.
 func during(k Container, span outage) bool {
 	return k.StartedAt.Before(span.from) && !k.FinishedAt.Before(span.from) && !k.FinishedAt.After(span.to)
-}
-
-// bootTime is when the machine booted, or zero if that can't be read.
-func bootTime() time.Time {
-	data, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return time.Time{}
-	}
-	for line := range strings.Lines(string(data)) {
-		if seconds, ok := strings.CutPrefix(line, "btime "); ok {
-			if n, err := strconv.ParseInt(strings.TrimSpace(seconds), 10, 64); err == nil {
-				return time.Unix(n, 0)
-			}
-		}
-	}
-	return time.Time{}
 }

@@ -55,5 +55,4 @@ func TestOutsideIsBounded(t *testing.T) {
 		o.back()
 	}
 	require.Len(t, o.past, maxOutages)
-	require.True(t, bootTime().Before(time.Now()) && !bootTime().IsZero())
 }

@@ -30,6 +30,8 @@ type Config struct {
 	// AllowDevices are the devices that a container may be given: paths, or patterns such as /dev/ttyUSB*. None are
 	// allowed by default.
 	AllowDevices []string
+	// BootedAt is when the machine booted: what ended with it was interrupted. Zero means that it is not known.
+	BootedAt time.Time
 	// MaxConcurrentPulls bounds the images that are pulled at the same time. Default 3.
 	MaxConcurrentPulls int
 	// StallTimeout is how long a pull may make no progress. Default one minute.
@@ -56,7 +58,7 @@ func New(cfg Config, driver Driver) *Runtime {
 		cfg.StallTimeout = defaultStall
 	}
 	return &Runtime{
-		outside: outside{boot: bootTime(), kills: map[string]time.Time{}},
+		outside: outside{boot: cfg.BootedAt, kills: map[string]time.Time{}},
 		cfg:     cfg, driver: driver,
 		policy: policy{host: cfg.Host, paths: cfg.AllowPaths, devices: cfg.AllowDevices},
 		pulls:  newPulls(driver, cfg.MaxConcurrentPulls, cfg.StallTimeout),

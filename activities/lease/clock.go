@@ -3,8 +3,6 @@
 package lease
 
 import (
-	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,13 +16,4 @@ func bootTime() time.Duration {
 		panic("CLOCK_BOOTTIME is not there: " + err.Error()) // Linux has it since 2.6.39
 	}
 	return time.Duration(ts.Nano())
-}
-
-// BootID names this boot of the machine.
-func BootID() string {
-	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(data))
 }

@@ -31,7 +31,7 @@ func (h *Holder) Hello(ctx context.Context, describe func(context.Context) contr
 		case err == nil && welcome.Refused != "":
 			return welcome, nil, fmt.Errorf("%w: %s", ErrRefused, welcome.Refused)
 		case err == nil:
-			return welcome, h.expect(welcome.LeaseNo), nil
+			return welcome, h.expect(welcome), nil
 		}
 		h.log.Warn("hello failed; it is said again", "error", err)
 		select {

@@ -24,12 +24,16 @@ type Holder struct {
 	mu       sync.Mutex
 	leaseNo  int64
 	deadline time.Duration // on bootTime
+	stall    stall
 	lost     chan struct{} // closed when the lease in leaseNo has ended and hello must be said again
 }
 
 // NewHolder returns a holder without a lease.
 func NewHolder(c client.Client, log *slog.Logger) *Holder {
-	return &Holder{client: c, log: log, lost: make(chan struct{})}
+	return &Holder{
+		client: c, log: log, lost: make(chan struct{}),
+		stall: stall{limit: contract.DefaultTimings().Lease, alive: bootTime()},
+	}
 }
 
 // LeaseNo is the number of the last lease, zero before the first.
@@ -47,10 +51,11 @@ func (h *Holder) Live() bool {
 }
 
 // expect prepares for the lease that a hello was granted.
-func (h *Holder) expect(leaseNo int64) <-chan struct{} {
+func (h *Holder) expect(w contract.Welcome) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.leaseNo, h.lost = leaseNo, make(chan struct{})
+	h.leaseNo, h.lost = w.LeaseNo, make(chan struct{})
+	h.stall.limit = w.Timings.Lease
 	return h.lost
 }
 
@@ -72,6 +77,7 @@ func (h *Holder) acknowledged(leaseNo int64, sent, lease time.Duration) {
 	defer h.mu.Unlock()
 	if leaseNo == h.leaseNo {
 		h.deadline = sent + lease
+		h.stall.acknowledged(leaseNo, sent)
 	}
 }
 

@@ -40,12 +40,17 @@ func guess(err *contract.Error) error {
 	return err
 }
 
+// adviceForgotten is what to do about a workload whose machine was forgotten.
+const adviceForgotten = "if that machine comes back, forget this one and adopt it; else give the workload up with `berth remove --force` and apply it again"
+
 func advice(reason v1.Reason) string {
 	switch reason {
 	case v1.ReasonNoCapacity:
 		return "it runs as soon as there is room: stop or remove something, ask for less, or add a host"
 	case v1.ReasonHostOffline:
 		return "start the host's agent"
+	case v1.ReasonHostLost:
+		return adviceForgotten
 	case v1.ReasonRuntimeUnavailable:
 		return "install or start the runtime on the host; the agent notices by itself"
 	case v1.ReasonPortConflict:

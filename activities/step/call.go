@@ -20,8 +20,10 @@ type Call struct {
 
 	store     *record.Store
 	exclusive bool
-	mu        sync.Mutex
-	progress  v1.Progress
+	// mayAct, if set, says why the host must not change anything now.
+	mayAct   func() error
+	mu       sync.Mutex
+	progress v1.Progress
 }
 
 // Progress says how far the step is. It is cheap: it is sent with the next heartbeat.
@@ -46,6 +48,11 @@ func (c *Call) Mutate(ctx context.Context, name string, mutation func(ctx contex
 	failpoint.Hit(name+".before", c.In.Ref.Workload)
 	if err := context.Cause(ctx); err != nil {
 		return err
+	}
+	if c.mayAct != nil {
+		if err := c.mayAct(); err != nil {
+			return err
+		}
 	}
 	if err := c.checkFence(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package step
 
 import (
 	"context"
+	"time"
 
 	"github.com/berth-dev/berth/activities/record"
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -24,7 +25,7 @@ func (r *Runner) Restart(ctx context.Context, rt Runtime, workload string, count
 		In: contract.StepIn{Spec: *rec.Spec, Ref: contract.Ref{
 			Workload: workload, Kind: rec.Kind, Generation: rec.Generation, Fence: rec.Fence, Verb: rec.Verb, Attempt: rec.Attempt,
 		}},
-		Dir: r.store.Dir(workload), Record: rec, store: r.store, exclusive: true,
+		Dir: r.store.Dir(workload), Record: rec, store: r.store, exclusive: true, mayAct: r.MayAct,
 	}
 	if counted {
 		// Counted before it is done: a crash in between counts one too many, never one too few.
@@ -50,12 +51,16 @@ func (r *Runner) KeepExit(ctx context.Context, workload string, fence int64, exi
 	return r.store.Put(rec)
 }
 
-// Evict removes what a host still has of a workload that was let go: it runs elsewhere, or is wanted no more. What was
+// Evict removes what a host still has of a workload that was let go: it runs elsewhere, or is wanted no more. Where nothing
+// is left it only sees to it that work of a lower fence, which may still be on its way, comes too late. What was
 // recorded under a higher fence is not touched.
 func (r *Runner) Evict(ctx context.Context, rt Runtime, debt contract.Debt) error {
 	rec, err := r.store.Get(debt.Workload)
-	if err != nil || rec.Tombstone() {
+	if err != nil {
 		return err
+	}
+	if rec.Fence == 0 || rec.Tombstone() {
+		return r.bury(ctx, debt)
 	}
 	in := contract.StepIn{Last: true, Volumes: debt.Volumes, Ref: contract.Ref{
 		Workload: debt.Workload, Kind: rec.Kind, Generation: rec.Generation, Fence: debt.Fence, Verb: v1.VerbRelocate,
@@ -63,7 +68,7 @@ func (r *Runner) Evict(ctx context.Context, rt Runtime, debt contract.Debt) erro
 	if rec.Spec != nil {
 		in.Spec = *rec.Spec
 	}
-	o := r.join(in, contract.StepRemove, rt.Steps()[contract.StepRemove])
+	o := r.join(in, contract.StepRemove, rt.Steps()[contract.StepRemove], nil)
 	select {
 	case <-o.done:
 		if contract.ReasonOf(o.err) == v1.ReasonStaleFence {
@@ -73,4 +78,24 @@ func (r *Runner) Evict(ctx context.Context, rt Runtime, debt contract.Debt) erro
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// bury leaves a tombstone for a workload of which nothing is here: work of a lower fence may still be on its way.
+func (r *Runner) bury(ctx context.Context, debt contract.Debt) error {
+	unlock, err := r.store.Lock(ctx, debt.Workload, lockWait)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	rec, err := r.store.Get(debt.Workload)
+	switch {
+	case err != nil:
+		return err
+	case rec.Fence != 0 && !rec.Tombstone():
+		return contract.Retryable(v1.ReasonUnavailable, "it is tried again by itself", "a step on %s came before the debt", debt.Workload)
+	case rec.Fence >= debt.Fence:
+		return nil
+	}
+	rec.Fence, rec.Wanted, rec.Verb = debt.Fence, record.WantedRemoved, v1.VerbRelocate
+	return r.store.Put(rec.Finish(contract.StepRemove, contract.StepOut{}, time.Now()))
 }

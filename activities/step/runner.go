@@ -39,8 +39,7 @@ var exclusiveSteps = []contract.Step{
 type Runner struct {
 	store *record.Store
 	log   *slog.Logger
-	// Done is called after every exclusive step, so that the workload is looked at again.
-	Done func(workload string)
+	Hooks
 
 	base   context.Context //nolint:containedctx // the life of the process, which is what detached work belongs to
 	cancel context.CancelCauseFunc
@@ -68,7 +67,7 @@ type op struct {
 // NewRunner returns a runner over the host's records.
 func NewRunner(store *record.Store, log *slog.Logger) *Runner {
 	base, cancel := context.WithCancelCause(context.Background())
-	return &Runner{store: store, log: log, base: base, cancel: cancel, ops: map[opKey]*op{}, Done: func(string) {}}
+	return &Runner{store: store, log: log, base: base, cancel: cancel, ops: map[opKey]*op{}, Hooks: noHooks()}
 }
 
 // Stop ends all work, which keeps its partial results, and waits until it is out of the drivers or ctx ends.
@@ -88,7 +87,10 @@ func (r *Runner) Activity(rt Runtime, step contract.Step) func(context.Context, 
 	work := rt.Steps()[step]
 	return func(ctx context.Context, in contract.StepIn) (contract.StepOut, error) {
 		failpoint.Hit(name+".begin", in.Ref.Workload)
-		out, err := r.await(ctx, r.join(in, step, work))
+		if err := r.awaitMember(ctx); err != nil {
+			return contract.StepOut{}, contract.AsActivityError(err)
+		}
+		out, err := r.await(ctx, r.join(in, step, work, r.MayAct))
 		failpoint.Hit(name+".end", in.Ref.Workload)
 		if err != nil {
 			r.log.Warn("step failed", attrs(ctx, in, name, "error", err)...)
@@ -109,7 +111,7 @@ func attrs(ctx context.Context, in contract.StepIn, name string, more ...any) []
 
 // join finds the same step still under way, or starts it. Work of lower fences on the same workload is cancelled: whoever
 // asked for it is gone.
-func (r *Runner) join(in contract.StepIn, step contract.Step, work Func) *op {
+func (r *Runner) join(in contract.StepIn, step contract.Step, work Func, mayAct func() error) *op {
 	key := opKey{in.Ref.Workload, in.Ref.Fence, step, in.Ref.Attempt}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +127,7 @@ func (r *Runner) join(in contract.StepIn, step contract.Step, work Func) *op {
 	o := &op{
 		call: &Call{
 			In: in, Dir: r.store.Dir(in.Ref.Workload), store: r.store,
-			exclusive: slices.Contains(exclusiveSteps, step),
+			exclusive: slices.Contains(exclusiveSteps, step), mayAct: mayAct,
 		},
 		cancel: cancel, done: make(chan struct{}),
 	}
@@ -141,6 +143,9 @@ func (r *Runner) join(in contract.StepIn, step contract.Step, work Func) *op {
 		close(o.done)
 		if o.call.exclusive {
 			r.Done(key.workload)
+		}
+		if e := contract.FromActivityError(o.err); e != nil && e.Reason == v1.ReasonStaleFence {
+			r.Late(contract.LateStep{Workload: key.workload, Fence: key.fence, Step: step, Message: e.Message})
 		}
 	}()
 	return o

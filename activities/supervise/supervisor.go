@@ -39,7 +39,8 @@ type Config struct {
 	Runner   *step.Runner
 	Runtimes []step.Runtime
 	Member   Member
-	// Admitted reports whether the fleet has admitted this host since it booted: until then nothing is started.
+	// Admitted reports whether the fleet has admitted this host since it booted, and since it stood still if it did: until
+	// then nothing is started.
 	Admitted func() bool
 	// Send delivers an observation to the workload's entity.
 	Send func(ctx context.Context, workload string, o contract.Observation) error

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,6 +25,25 @@ func TestExitOf(t *testing.T) {
 		require.NotEmpty(t, got.Message)
 		require.False(t, got.At.IsZero())
 	}
+}
+
+func TestWhatEndedWithItsHostWasInterrupted(t *testing.T) {
+	booted := time.Now()
+	for name, tc := range map[string]struct {
+		ending  Ending
+		started time.Time
+		want    v1.Reason
+	}{
+		"ran when the machine went":    {EndingUnknown, booted.Add(-time.Hour), v1.ReasonInterrupted},
+		"shut down before":             {EndingShutdown, booted.Add(-time.Hour), v1.ReasonExited},
+		"started since":                {EndingUnknown, booted.Add(time.Minute), v1.ReasonUnknown},
+		"nobody knows when it started": {EndingUnknown, time.Time{}, v1.ReasonUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, tc.want, endOf(Domain{Power: PowerOff, Ending: tc.ending}, tc.started, booted).Outcome)
+		})
+	}
+	require.Equal(t, v1.ReasonUnknown, endOf(Domain{Power: PowerOff, Ending: EndingUnknown}, booted, time.Time{}).Outcome)
 }
 
 // A job's attempt that was started once is not started again; one that was not is.

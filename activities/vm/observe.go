@@ -36,7 +36,7 @@ func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Obse
 		o.Message = "the guest is paused: " + d.Why
 	case PowerOff:
 		o.State = contract.RunExited
-		o.Exit = exitOf(d.Domain)
+		o.Exit = endOf(d.Domain, o.StartedAt, r.cfg.BootedAt)
 		o.Message = o.Exit.Message
 	}
 	return o, nil
@@ -48,6 +48,16 @@ const (
 	codeDestroyed = 137
 	codeUnknown   = -1
 )
+
+// endOf says how a domain that is off ended, if it was started at a time and the machine booted at another, as far as they
+// are known. After a boot libvirt does not know how a domain ended that ran before: it ended with the machine.
+func endOf(d Domain, started, booted time.Time) *contract.Exit {
+	exit := exitOf(d)
+	if d.Ending == EndingUnknown && !started.IsZero() && started.Before(booted) {
+		exit.Outcome, exit.Message = v1.ReasonInterrupted, "the guest ended with its host"
+	}
+	return exit
+}
 
 // exitOf says how a domain that is off ended.
 func exitOf(d Domain) *contract.Exit {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/berth-dev/berth/activities/image"
 	"github.com/berth-dev/berth/activities/step"
@@ -23,7 +24,9 @@ type Config struct {
 	AllowPaths []string
 	// DomainType is kvm or qemu. Default: kvm if this host has hardware virtualisation, else qemu.
 	DomainType string
-	Log        *slog.Logger
+	// BootedAt is when the machine booted: what ended with it was interrupted. Zero means that it is not known.
+	BootedAt time.Time
+	Log      *slog.Logger
 }
 
 // Images is the host's cache of images. Ensure fetches an image unless it is there, and says how far it is.

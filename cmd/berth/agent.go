@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/fx"
 
+	"github.com/berth-dev/berth/activities/boot"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workers/agent"
 	"github.com/berth-dev/berth/workers/config"
@@ -41,6 +42,7 @@ type hostSettings struct {
 	dockerHost   string
 	libvirtURI   string
 	domainType   string
+	procFS       string
 	stall        time.Duration
 	synthetic    syntheticSettings
 }
@@ -77,6 +79,7 @@ func (h *hostSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&h.dockerHost, "docker-host", "", "address of Docker (default: its usual socket)")
 	f.StringVar(&h.libvirtURI, "libvirt-uri", "", "URI of libvirt (default: qemu:///system)")
 	f.StringVar(&h.domainType, "domain-type", "", "kvm or qemu (default: kvm where the machine can)")
+	f.StringVar(&h.procFS, "procfs", boot.ProcFS, "where the host's proc filesystem is, by which its boots are told apart")
 	f.DurationVar(&h.stall, "stall-timeout", time.Minute, "how long a download may make no progress")
 	h.synthetic.define(f)
 }
@@ -100,6 +103,7 @@ func (h *hostSettings) args() []string {
 	add("docker-host", h.dockerHost)
 	add("libvirt-uri", h.libvirtURI)
 	add("domain-type", h.domainType)
+	add("procfs", h.procFS)
 	out = append(out, h.synthetic.args()...)
 	return append(out, "--max-concurrent-creates", itoa(h.creates), "--stall-timeout", h.stall.String())
 }
@@ -123,6 +127,7 @@ func (h *hostSettings) check(m *config.Mistakes) v1.Amounts {
 		m.Require(strings.HasPrefix(d, "/dev/"), "allow-device", "%q is not a path under /dev", d)
 	}
 	m.Require(h.creates > 0, "max-concurrent-creates", "must be at least 1")
+	m.Require(strings.HasPrefix(h.procFS, "/"), "procfs", "%q is not an absolute path", h.procFS)
 	m.Require(h.stall > 0, "stall-timeout", "must be more than nothing")
 	h.synthetic.check(m)
 	if h.synthetic.on {
@@ -174,7 +179,7 @@ func (s *agentSettings) configs(amounts v1.Amounts) []agent.Config {
 		Host: s.name, Fleet: s.fleet, DataDir: s.dataDir, Version: version, Labels: s.host.labels, Capacity: amounts,
 		AllowPaths: s.host.allowPaths, AllowDevices: s.host.allowDevices, MaxConcurrentCreates: s.host.creates,
 		DockerHost: s.host.dockerHost, LibvirtURI: s.host.libvirtURI, DomainType: s.host.domainType,
-		StallTimeout: s.host.stall, Synthetic: s.host.synthetic.config(), Timings: s.timings.Timings,
+		StallTimeout: s.host.stall, ProcFS: s.host.procFS, Synthetic: s.host.synthetic.config(), Timings: s.timings.Timings,
 	}
 	if s.hosts == 0 {
 		return []agent.Config{one}

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/berth-dev/berth/activities/boot"
 	"github.com/berth-dev/berth/activities/lease"
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
@@ -35,7 +36,7 @@ type Agent struct {
 	client     client.Client
 	log        *slog.Logger
 	instance   string
-	bootID     string
+	boot       boot.Boot
 	store      *record.Store
 	runner     *step.Runner
 	runtimes   []step.Runtime
@@ -43,8 +44,10 @@ type Agent struct {
 	supervisor *supervise.Supervisor
 	cleanup    []func() error
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// admitted is true once the fleet admitted this host since it booted, member from an admission to the lease's end.
 	admitted bool
+	member   bool
 	workers  []worker.Worker
 }
 
@@ -55,6 +58,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	var supervising sync.WaitGroup
 	supervising.Go(func() { a.supervisor.Run(sctx) })
 	supervising.Go(func() { a.watchRuntimes(sctx) })
+	supervising.Go(func() { a.holder.Watch(sctx) })
 	defer supervising.Wait()
 	defer stopSupervisor()
 	defer a.stopWorkers()
@@ -76,14 +80,15 @@ func (a *Agent) Run(ctx context.Context) error {
 		if err := a.admit(); err != nil {
 			return err
 		}
-		if !a.member(ctx, ended, welcome.Timings) {
+		if !a.await(ctx, ended, welcome.Timings) {
 			return nil
 		}
+		a.setMember(false)
 	}
 }
 
-// member returns true when hello must be said again, and false when ctx has ended.
-func (a *Agent) member(ctx context.Context, ended <-chan struct{}, t contract.Timings) bool {
+// await returns true when hello must be said again, and false when ctx has ended.
+func (a *Agent) await(ctx context.Context, ended <-chan struct{}, t contract.Timings) bool {
 	// A lease whose activity never arrives ends on the server alone: look whether it is live.
 	check := time.NewTicker(t.Lease + t.Beat)
 	defer check.Stop()
@@ -104,8 +109,8 @@ func (a *Agent) member(ctx context.Context, ended <-chan struct{}, t contract.Ti
 
 func (a *Agent) hello(ctx context.Context) contract.Hello {
 	h := contract.Hello{
-		Host: a.cfg.Host, Fleet: a.cfg.Fleet, Instance: a.instance, BootID: a.bootID,
-		Contract: contract.Number, Version: a.cfg.Version, Labels: a.cfg.Labels, Devices: a.cfg.AllowDevices,
+		Host: a.cfg.Host, Fleet: a.cfg.Fleet, Instance: a.instance, BootID: a.boot.ID,
+		Contract: contractNumber(), Version: a.cfg.Version, Labels: a.cfg.Labels, Devices: a.cfg.AllowDevices,
 		Capacity: capacity(a.cfg.DataDir, a.cfg.Capacity), Runtimes: a.probe(ctx),
 	}
 	for _, r := range a.store.List() {
@@ -117,20 +122,22 @@ func (a *Agent) hello(ctx context.Context) contract.Hello {
 }
 
 func (a *Agent) admit() error {
-	if err := noteAdmitted(a.cfg.DataDir, a.bootID); err != nil {
+	if err := noteAdmitted(a.cfg.DataDir, a.boot.ID); err != nil {
 		return fmt.Errorf("note the admission: %w", err)
 	}
 	a.mu.Lock()
 	a.admitted = true
 	a.mu.Unlock()
+	a.holder.Resume()
+	a.setMember(true)
 	a.supervisor.Admit()
 	return nil
 }
 
-func (a *Agent) isAdmitted() bool {
+func (a *Agent) setMember(member bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.admitted
+	a.member = member
 }
 
 // startWorkers polls the host's queues. A member that says hello again keeps its workers.

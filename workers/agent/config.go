@@ -30,6 +30,8 @@ type Config struct {
 	LibvirtURI string
 	// DomainType is kvm or qemu. Empty chooses by what the machine can do.
 	DomainType string
+	// ProcFS is where the machine's proc filesystem is: it tells one boot from another. Default boot.ProcFS.
+	ProcFS string
 	// StallTimeout is how long a fetch may make no progress. Default 60 s.
 	StallTimeout time.Duration
 	// Synthetic, if set, runs everything in memory, in the place of Docker and libvirt. The host's records are then written

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/berth-dev/berth/activities/step"
@@ -39,11 +40,18 @@ func (a *Agent) payDebts(ctx context.Context, debts []contract.Debt) {
 	}
 }
 
-// payOnce tries every debt, tells the fleet which are paid, and returns the others.
+// payOnce tries all debts beside each other, as none may be started again while another takes its time. It tells the fleet
+// which are paid, and returns the others.
 func (a *Agent) payOnce(ctx context.Context, debts []contract.Debt) (unpaid []contract.Debt) {
+	failed := make([]error, len(debts))
+	var all sync.WaitGroup
+	for i, d := range debts {
+		all.Go(func() { failed[i] = a.pay(ctx, d) })
+	}
+	all.Wait()
 	var paid []contract.Debt
-	for _, d := range debts {
-		if err := a.pay(ctx, d); err != nil {
+	for i, d := range debts {
+		if err := failed[i]; err != nil {
 			a.log.Warn("a debt could not be paid; it is tried again", "workload", d.Workload, "fence", d.Fence, "error", err)
 			unpaid = append(unpaid, d)
 			continue
@@ -69,11 +77,8 @@ func (a *Agent) pay(ctx context.Context, d contract.Debt) error {
 	if err != nil {
 		return err
 	}
-	if rec.Fence == 0 {
-		return nil // it never was here
-	}
 	rt := a.runtimeOf(rec.Kind)
-	if rt == nil {
+	if rt == nil && rec.Fence != 0 && !rec.Tombstone() {
 		return contract.Permanent(v1.ReasonRuntimeUnavailable, "", "this agent has no runtime for kind %s", rec.Kind)
 	}
 	return a.runner.Evict(ctx, rt, d)

@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/berth-dev/berth/activities/boot"
 	"github.com/berth-dev/berth/activities/container"
 	"github.com/berth-dev/berth/activities/container/docker"
 	"github.com/berth-dev/berth/activities/image"
@@ -41,8 +42,11 @@ func New(cfg Config, c client.Client, log *slog.Logger) (*Agent, error) {
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
+	if cfg.ProcFS == "" {
+		cfg.ProcFS = boot.ProcFS
+	}
 	log = log.With("host", cfg.Host)
-	a := &Agent{cfg: cfg, client: c, log: log, bootID: lease.BootID(), holder: lease.NewHolder(c, log)}
+	a := &Agent{cfg: cfg, client: c, log: log, boot: boot.Read(cfg.ProcFS), holder: lease.NewHolder(c, log)}
 	var options []record.Option
 	if cfg.Synthetic != nil {
 		options = append(options, record.Volatile())
@@ -54,16 +58,16 @@ func New(cfg Config, c client.Client, log *slog.Logger) (*Agent, error) {
 	if a.instance, err = instanceID(dir); err != nil {
 		return nil, err
 	}
-	a.admitted = admittedInBoot(dir, a.bootID)
+	a.admitted = admittedInBoot(dir, a.boot.ID)
 	if err := a.connectRuntimes(); err != nil {
 		return nil, err
 	}
 	a.runner = step.NewRunner(a.store, log)
 	a.supervisor = supervise.New(supervise.Config{
-		Host: cfg.Host, BootID: a.bootID, Store: a.store, Runner: a.runner, Runtimes: a.runtimes,
-		Member: a.holder, Admitted: a.isAdmitted, Send: a.observe, Log: log,
+		Host: cfg.Host, BootID: a.boot.ID, Store: a.store, Runner: a.runner, Runtimes: a.runtimes,
+		Member: a.holder, Admitted: a.mayRestart, Send: a.observe, Log: log,
 	})
-	a.runner.Done = a.supervisor.Look
+	a.runner.Hooks = step.Hooks{Member: a.isMember, MayAct: a.mayAct, Late: a.tellLate, Done: a.supervisor.Look}
 	return a, nil
 }
 
@@ -89,11 +93,11 @@ func (a *Agent) connectRuntimes() error {
 	a.runtimes = []step.Runtime{
 		container.New(container.Config{
 			Fleet: a.cfg.Fleet, Host: a.cfg.Host, DataDir: a.cfg.DataDir, AllowPaths: a.cfg.AllowPaths, AllowDevices: a.cfg.AllowDevices,
-			MaxConcurrentPulls: a.cfg.MaxConcurrentCreates, StallTimeout: a.cfg.StallTimeout,
+			MaxConcurrentPulls: a.cfg.MaxConcurrentCreates, StallTimeout: a.cfg.StallTimeout, BootedAt: a.boot.At,
 		}, dockerDriver),
 		vm.New(vm.Config{
 			Fleet: a.cfg.Fleet, Host: a.cfg.Host, DataDir: a.cfg.DataDir, AllowPaths: a.cfg.AllowPaths,
-			DomainType: a.cfg.DomainType, Log: a.log,
+			DomainType: a.cfg.DomainType, BootedAt: a.boot.At, Log: a.log,
 		}, libvirtDriver, cache),
 	}
 	return nil
@@ -101,6 +105,17 @@ func (a *Agent) connectRuntimes() error {
 
 func (a *Agent) observe(ctx context.Context, workload string, o contract.Observation) error {
 	return a.client.SignalWorkflow(ctx, contract.WorkloadID(workload), "", contract.SignalObserve, o)
+}
+
+// tellLate says in the workload's status that a late step was refused here.
+func (a *Agent) tellLate(late contract.LateStep) {
+	late.Host = a.cfg.Host
+	a.log.Warn("a late step was refused", "workload", late.Workload, "step", late.Step, "fence", late.Fence, "why", late.Message)
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	if err := a.client.SignalWorkflow(ctx, contract.WorkloadID(late.Workload), "", contract.SignalLate, late); err != nil {
+		a.log.Info("the workload could not be told of it", "workload", late.Workload, "error", err)
+	}
 }
 
 // always is a cleanup that can't fail.

@@ -100,6 +100,8 @@ type ReserveRequest struct {
 	Needs      Needs  `json:"needs"`
 	// Placement is checked by the host as well: its labels may have changed since it was listed.
 	Placement *v1.Placement `json:"placement,omitempty"`
+	// Instance, if set, is the machine that has what the workload left behind: another one of the same name must not grant.
+	Instance string `json:"instance,omitempty"`
 	// Passed is true once the queue has said that nobody goes before this workload.
 	Passed bool `json:"passed,omitempty"`
 }
@@ -199,4 +201,6 @@ type HoldLeaseOut struct {
 type HostStatus struct {
 	Host    string `json:"host"`
 	LeaseNo int64  `json:"lease"`
+	// Forgotten is true if an admin gave the host up: it comes back only if it is adopted.
+	Forgotten bool `json:"forgotten,omitempty"`
 }

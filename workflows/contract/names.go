@@ -17,6 +17,7 @@ const (
 	// The verbs' updates and signals are named as the verbs themselves: start, stop, restart, retry, remove.
 
 	SignalObserve  = "observe"
+	SignalLate     = "late" // from a host: a step came too late, and was refused
 	SignalHostLost = "host-lost"
 	SignalHostBack = "host-back"
 	SignalDrain    = "host-drain" // from Host: leave it, or stay after all

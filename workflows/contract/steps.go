@@ -158,3 +158,12 @@ func DeploySteps(w v1.Workload) []PlannedStep {
 		return []PlannedStep{{Step: StepCreate, Bulk: true}, {Step: StepStart}}
 	}
 }
+
+// LateStep tells a workload that its host refused a step, because it had seen a later action. It is a signal.
+type LateStep struct {
+	Workload string `json:"workload"`
+	Host     string `json:"host"`
+	Fence    int64  `json:"fence"`
+	Step     Step   `json:"step"`
+	Message  string `json:"message"`
+}

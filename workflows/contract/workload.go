@@ -67,7 +67,7 @@ type WorkloadFull struct {
 // PlaceIn is the input of the activity Place.
 type PlaceIn struct {
 	Reserve ReserveRequest `json:"reserve"`
-	// Pinned, if set, is the only host to ask.
+	// Pinned, if set, is the only host to ask: what the workload left behind is there. The reserve names the instance.
 	Pinned string `json:"pinned,omitempty"`
 	// Leaves, if set, is a host that the workload is to leave: it is not asked.
 	Leaves string `json:"leaves,omitempty"`

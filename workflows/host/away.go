@@ -12,18 +12,33 @@ import (
 // Evict turns the reservation of a workload into a debt, so that it may start elsewhere: whatever this host still runs of
 // it is removed before the host takes work again. It is refused unless the host is away. A repeat changes nothing.
 func (s *State) Evict(req contract.EvictRequest, now time.Time) contract.EvictReply {
-	sameMachine := s.Instance == req.Instance
-	if sameMachine && (s.Phase == v1.HostOnline || s.Phase == v1.HostJoining) {
+	debt := contract.Debt{Workload: req.Workload, Fence: req.Fence, Volumes: req.Volumes}
+	if s.Instance != req.Instance {
+		// Forgotten: nobody is waited for, but if that machine is adopted it still has to pay.
+		if f, known := s.Former[req.Instance]; known {
+			delete(f.Entries, req.Workload)
+			f.Debts = indebted(f.Debts, debt)
+			s.Former[req.Instance] = f
+		}
+		return contract.EvictReply{}
+	}
+	if s.Phase == v1.HostOnline || s.Phase == v1.HostJoining {
 		return contract.EvictReply{Refused: fmt.Sprintf("host %s is %s", s.Name, s.Phase)}
 	}
 	s.Ledger.Release(contract.ReleaseRequest{Workload: req.Workload, Fence: req.Fence}, now)
-	if !sameMachine {
-		return contract.EvictReply{} // forgotten: nobody will come back to pay
-	}
-	s.Debts = slices.DeleteFunc(s.Debts, func(d contract.Debt) bool { return d.Workload == req.Workload })
-	s.Debts = append(s.Debts, contract.Debt{Workload: req.Workload, Fence: req.Fence, Volumes: req.Volumes})
-	s.Changed = now
+	s.Debts, s.Changed = indebted(s.Debts, debt), now
 	return contract.EvictReply{}
+}
+
+// indebted adds a debt in the place of an earlier one of the same workload. Volumes that had to go still have to.
+func indebted(debts []contract.Debt, debt contract.Debt) []contract.Debt {
+	return append(slices.DeleteFunc(debts, func(d contract.Debt) bool {
+		if d.Workload != debt.Workload {
+			return false
+		}
+		debt.Volumes = debt.Volumes || d.Volumes
+		return true
+	}), debt)
 }
 
 // Paid drops debts that the agent has paid.
@@ -46,10 +61,12 @@ func (s *State) Forget(now time.Time) error {
 	case v1.HostOffline, v1.HostLeft:
 	}
 	s.endDrain()
-	s.tell(contract.SignalHostLost)
 	remains := append(debtors(s.Debts), sortedKeys(s.Ledger.Entries)...)
 	s.Barred = append(s.Barred, s.Instance)
-	s.Instance, s.Debts, s.Phase, s.Changed = "", nil, v1.HostForgotten, now
+	s.Phase = v1.HostForgotten
+	s.tell(contract.SignalHostLost)
+	s.leave()
+	s.Changed = now
 	s.Message = "forgotten; nothing is known to remain there"
 	if len(remains) > 0 {
 		slices.Sort(remains)
@@ -58,9 +75,28 @@ func (s *State) Forget(now time.Time) error {
 	return nil
 }
 
-// Adopt lets forgotten instances of this host in again.
+// Adopt lets forgotten instances of this host in again. What they held and owed counts again once they are back.
 func (s *State) Adopt(now time.Time) {
 	s.Barred, s.Changed = nil, now
+	if s.Phase == v1.HostForgotten {
+		s.Message = "adopted; start its agent"
+	}
+}
+
+// leave puts aside what the machine holds and owes, and makes room for another one under the host's name.
+func (s *State) leave() {
+	if s.Former == nil {
+		s.Former = map[string]Former{}
+	}
+	s.Former[s.Instance] = Former{Entries: s.Ledger.Entries, Debts: s.Debts}
+	s.Instance, s.Ledger.Entries, s.Debts = "", nil, nil
+}
+
+// enter gives a machine the host's name, and what it held and owed when it was forgotten, if it was.
+func (s *State) enter(instance string) {
+	f := s.Former[instance]
+	delete(s.Former, instance)
+	s.Instance, s.Ledger.Entries, s.Debts = instance, f.Entries, f.Debts
 }
 
 func debtors(debts []contract.Debt) []string {

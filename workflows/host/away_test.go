@@ -42,12 +42,15 @@ func TestAnEvictionIsADebtThatClosesTheHostUntilItIsPaid(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []contract.Debt{{Workload: "web", Fence: 5}}, w.Debts, "the agent is told before it starts anything")
 	s.Live(contract.LeaseLive{LeaseNo: w.LeaseNo}, now)
-	require.True(t, ask(s, "db", v1.KindContainer, 1).Granted)
+	refused := ask(s, "db", v1.KindContainer, 1)
+	require.Equal(t, v1.ReasonHostOffline, refused.Reason, "another host may have room")
+	require.Contains(t, refused.Short, "web")
 	require.Error(t, s.Bind(contract.BindRequest{Workload: "db", Fence: 1}, now), "binds open after the debts are paid")
 
 	s.Paid(contract.DebtsPaid{Paid: []contract.Debt{{Workload: "web", Fence: 4}}}, now)
 	require.NotEmpty(t, s.Debts, "an older debt's payment")
 	s.Paid(contract.DebtsPaid{Paid: []contract.Debt{{Workload: "web", Fence: 5}}}, now)
+	require.True(t, reserveAs(s, "db", v1.KindContainer, 1, true).Granted)
 	require.NoError(t, s.Bind(contract.BindRequest{Workload: "db", Fence: 1}, now))
 	require.Equal(t, v1.ReasonStaleFence, s.Reserve(contract.ReserveRequest{
 		Workload: "web", Fence: 5, Passed: true,
@@ -94,4 +97,58 @@ func TestALeaseThatEndsAfterForgettingIsNoNews(t *testing.T) {
 	require.NoError(t, s.Forget(now))
 	s.Ended(contract.LeaseEnded{LeaseNo: s.LeaseNo}, now.Add(time.Second))
 	require.Equal(t, v1.HostForgotten, s.Phase)
+}
+
+func TestAnAdoptedMachineHoldsAndOwesWhatItDid(t *testing.T) {
+	s := offline(t)
+	s.Phase = v1.HostOnline
+	require.True(t, s.Reserve(contract.ReserveRequest{
+		Workload: "moved", Fence: 3, Passed: true,
+		Needs: contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Memory: 100}},
+	}, now).Granted)
+	require.NoError(t, s.Bind(contract.BindRequest{Workload: "moved", Fence: 3}, now))
+	s.Phase = v1.HostOffline
+	require.NoError(t, s.Forget(now))
+	require.True(t, s.outbox[0].arg.(contract.HostStatus).Forgotten) //nolint:forcetypeassert // a test
+	require.Zero(t, s.View().Workloads)
+	gone := contract.EvictRequest{Host: "h1", Instance: "i1", Workload: "moved", Fence: 8}
+	require.Empty(t, s.Evict(gone, now).Refused)
+	require.Empty(t, s.Debts, "nobody waits for it")
+
+	s.Adopt(now)
+	w, ok := s.Hello(hello("i1"), now)
+	require.True(t, ok)
+	require.Equal(t, []contract.Debt{{Workload: "moved", Fence: 8}}, w.Debts, "what moved meanwhile may still run there")
+	require.Len(t, s.Ledger.Entries, 1)
+	require.EqualValues(t, 600, s.Ledger.Entries["web"].Needs.Amount.Memory)
+	require.Empty(t, s.Former)
+	s.outbox = nil
+	s.Live(contract.LeaseLive{LeaseNo: w.LeaseNo}, now)
+	require.Equal(t, notice{
+		to: contract.WorkloadID("web"), signal: contract.SignalHostBack, arg: contract.HostStatus{Host: "h1", LeaseNo: w.LeaseNo},
+	}, s.outbox[0])
+}
+
+func TestAnotherMachineOfTheNameDoesNotTakeWhatWasPinnedToTheFirst(t *testing.T) {
+	s := offline(t)
+	require.NoError(t, s.Forget(now))
+	w, ok := s.Hello(hello("i2"), now)
+	require.True(t, ok)
+	s.Live(contract.LeaseLive{LeaseNo: w.LeaseNo}, now)
+	req := contract.ReserveRequest{
+		Workload: "web", Fence: 9, Passed: true, Instance: "i1",
+		Needs: contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Memory: 1}},
+	}
+	reply := s.Reserve(req, now)
+	require.Equal(t, v1.ReasonHostLost, reply.Reason)
+	require.Contains(t, reply.Short, "web")
+	req.Instance = "i2"
+	require.True(t, s.Reserve(req, now).Granted)
+}
+
+func TestVolumesThatHadToGoStillHaveTo(t *testing.T) {
+	s := offline(t)
+	s.Evict(contract.EvictRequest{Host: "h1", Instance: "i1", Workload: "web", Fence: 6, Volumes: true}, now)
+	require.Empty(t, evict(s, 7).Refused)
+	require.Equal(t, []contract.Debt{{Workload: "web", Fence: 7, Volumes: true}}, s.Debts, "a later life of the name does not save them")
 }

@@ -43,6 +43,8 @@ type State struct {
 	DrainSeq int64  `json:"drainSeq,omitempty"`
 	// Barred are instances that an admin forgot.
 	Barred []string `json:"barred,omitempty"`
+	// Former are forgotten instances, with what they held and owed.
+	Former map[string]Former `json:"former,omitempty"`
 	// Contended is until when the host takes somebody to be in the queue because of it.
 	Contended time.Time `json:"contended,omitzero"`
 	// Disabled are runtimes that an admin switched off.
@@ -51,6 +53,12 @@ type State struct {
 
 	// outbox is what must be told to others. It is emptied within the same workflow task, so it is never carried over.
 	outbox []notice
+}
+
+// Former is a machine that an admin forgot.
+type Former struct {
+	Entries map[string]Entry `json:"entries,omitempty"`
+	Debts   []contract.Debt  `json:"debts,omitempty"`
 }
 
 type notice struct {
@@ -76,9 +84,9 @@ func (s *State) Hello(h contract.Hello, now time.Time) (contract.Welcome, bool) 
 		return contract.Welcome{Refused: fmt.Sprintf("host %s belongs to fleet %q; this agent says %q", h.Host, s.Fleet, h.Fleet)}, false
 	}
 	if s.Instance == "" {
-		s.Ledger.Entries = nil // another machine than the one that held them, if there was one
+		s.enter(h.Instance)
 	}
-	s.Name, s.Fleet, s.Instance, s.BootID, s.Version = h.Host, h.Fleet, h.Instance, h.BootID, h.Version
+	s.Name, s.Fleet, s.BootID, s.Version = h.Host, h.Fleet, h.BootID, h.Version
 	s.Labels, s.Runtimes, s.Devices = h.Labels, h.Runtimes, h.Devices
 	s.Ledger.Capacity = h.Capacity
 	s.LeaseNo++
@@ -163,8 +171,13 @@ func (s *State) reserve(req contract.ReserveRequest, now time.Time) contract.Res
 	switch {
 	case s.Phase != v1.HostOnline:
 		return contract.ReserveReply{Reason: v1.ReasonHostOffline, Short: fmt.Sprintf("the host is %s", s.Phase)}
+	case req.Instance != "" && req.Instance != s.Instance:
+		return contract.ReserveReply{Reason: v1.ReasonHostLost, Short: fmt.Sprintf(
+			"the machine that had this name when %s was placed was forgotten; another one has it now", req.Workload)}
 	case s.Incompatible != "":
 		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: s.Incompatible}
+	case len(s.Debts) > 0:
+		return contract.ReserveReply{Reason: v1.ReasonHostOffline, Short: "it first removes " + strings.Join(debtors(s.Debts), ", ")}
 	}
 	_, holds := s.Ledger.Entries[req.Workload]
 	if s.Cordoned && !holds {
@@ -247,8 +260,8 @@ func (s *State) runs(kind v1.Kind) (bool, string) {
 
 // tell sends a signal to every workload that holds something here.
 func (s *State) tell(signal string) {
+	status := contract.HostStatus{Host: s.Name, LeaseNo: s.LeaseNo, Forgotten: s.Phase == v1.HostForgotten}
 	for _, name := range sortedKeys(s.Ledger.Entries) {
-		status := contract.HostStatus{Host: s.Name, LeaseNo: s.LeaseNo}
 		s.outbox = append(s.outbox, notice{to: contract.WorkloadID(name), signal: signal, arg: status})
 	}
 }

@@ -102,7 +102,7 @@ func (e *workloadEntity) place(ctx workflow.Context, d Doing) (contract.PlaceOut
 	case d.Relocate:
 		in.Leaves = e.s.Placement.Host
 	case e.s.Placement != nil:
-		in.Pinned = e.s.Placement.Host
+		in.Pinned, in.Reserve.Instance = e.s.Placement.Host, e.s.Placement.Instance
 	}
 	var out contract.PlaceOut
 	ctx = workflow.WithActivityOptions(ctx, contract.PlacementActivity())

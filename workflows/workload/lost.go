@@ -72,7 +72,7 @@ func (s *State) Evicted(remain string, reply contract.EvictReply, err error, now
 	s.EvictAt = time.Time{}
 	s.closeAttemptAs(string(v1.ReasonHostLost), now)
 	host := s.Placement.Host
-	s.Placement, s.Deployed, s.Drain, s.HostLost = nil, nil, nil, false
+	s.Placement, s.Deployed, s.Drain, s.HostLost, s.HostForgotten = nil, nil, nil, false, false
 	s.Failure, s.Tries, s.NextTry = nil, 0, time.Time{}
 	if s.Wanted != WantRunning || s.Ended != nil {
 		s.Removed = s.Wanted == WantRemoved && len(s.Remains) == 0
@@ -101,7 +101,7 @@ func (s *State) HostLostOrBack(n contract.HostStatus, lost bool, now time.Time) 
 	if lost && !s.HostLost {
 		s.LostAt = now
 	}
-	s.HostLease, s.HostLost = n.LeaseNo, lost
+	s.HostLease, s.HostLost, s.HostForgotten = n.LeaseNo, lost, lost && n.Forgotten
 	if !lost {
 		s.EvictAt = time.Time{}
 		s.Woken()

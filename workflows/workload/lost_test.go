@@ -137,3 +137,27 @@ func TestAnEvictionThatNobodyAnsweredIsAskedAgain(t *testing.T) {
 	f.later(evictAgain)
 	require.Equal(t, StepEvict, f.next().Kind)
 }
+
+func TestAForgottenHostSaysWhatHappened(t *testing.T) {
+	f := service(t, "", 0).running()
+	f.HostLostOrBack(contract.HostStatus{Host: "h1", LeaseNo: 1, Forgotten: true}, true, f.now)
+	st := f.Status(f.now)
+	require.Equal(t, v1.PhaseLost, st.Phase)
+	require.Equal(t, v1.ReasonHostLost, st.Reason)
+	require.Contains(t, st.Message, "h1 was forgotten")
+	require.Contains(t, st.Advice, "berth adopt h1")
+	require.Contains(t, st.Advice, "--force web")
+	f.hostBack(2)
+	require.Empty(t, f.Status(f.now).Advice, "it was adopted")
+}
+
+func TestALateStepIsACondition(t *testing.T) {
+	f := service(t, "", 0).running()
+	f.CameLate(contract.LateStep{Workload: "web", Host: "h2", Fence: 3, Step: contract.StepStart, Message: "fence 3 is stale"}, f.now)
+	require.Len(t, f.Conditions, 1)
+	require.Equal(t, v1.ReasonStaleFence, f.Conditions[0].Reason)
+	require.Contains(t, f.Conditions[0].Message, "h2 refused a late Start")
+	f.Begin(Step{Kind: StepAct, Action: v1.VerbDeploy, Verb: v1.VerbDeploy}, f.now)
+	f.CameLate(contract.LateStep{Workload: "web", Host: "h1", Fence: f.Doing.Fence, Step: contract.StepStart}, f.now)
+	require.Len(t, f.Conditions, 1, "the open action's own step says so itself")
+}

@@ -39,6 +39,7 @@ func (e *workloadEntity) handleMessages() error {
 		entity.RawSignal(e.Loop, string(verb), func(raw converter.RawValue) { e.askBySignal(verb, raw) })
 	}
 	entity.Signal(e.Loop, contract.SignalObserve, func(o contract.Observation) { e.s.Observe(o, workflow.Now(e.Ctx)) })
+	entity.Signal(e.Loop, contract.SignalLate, func(l contract.LateStep) { e.s.CameLate(l, workflow.Now(e.Ctx)) })
 	entity.Signal(e.Loop, contract.SignalHostLost, func(n contract.HostStatus) { e.s.HostLostOrBack(n, true, workflow.Now(e.Ctx)) })
 	entity.Signal(e.Loop, contract.SignalHostBack, func(n contract.HostStatus) { e.s.HostLostOrBack(n, false, workflow.Now(e.Ctx)) })
 	entity.Signal(e.Loop, contract.SignalDrain, e.s.HostDrain)

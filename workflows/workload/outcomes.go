@@ -37,7 +37,7 @@ func (s *State) Placed(p contract.PlaceOut) {
 		s.leaveHome(p)
 	case s.Placement == nil || s.Placement.Host != p.Host:
 		s.Placement = &Placement{Host: p.Host}
-		s.HostLost, s.HostLease = false, 0
+		s.HostLost, s.HostForgotten, s.HostLease = false, false, 0
 	}
 	s.forgetRemain(p.Host) // what was left there is taken over
 	s.Placement.Instance, s.Doing.Exact = p.Instance, p.Exact
@@ -267,6 +267,14 @@ func (s *State) absorb(now time.Time) {
 	case s.Seen.State == contract.RunAbsent:
 		s.Repairs = 0
 	}
+}
+
+// CameLate notes that a host refused a step of an action that is over. The open action's own steps say so in its result.
+func (s *State) CameLate(l contract.LateStep, now time.Time) {
+	if s.Doing != nil && s.Doing.Fence == l.Fence {
+		return
+	}
+	s.AddCondition(v1.ReasonStaleFence, fmt.Sprintf("host %s refused a late %s: %s", l.Host, l.Step, l.Message), now)
 }
 
 // Woken tries at once what waits for room.

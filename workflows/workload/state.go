@@ -57,6 +57,8 @@ type State struct {
 	// HostLost is true between host-lost and host-back. HostLease is the lease of the last such news; older news is ignored.
 	HostLost  bool  `json:"hostLost,omitempty"`
 	HostLease int64 `json:"hostLease,omitempty"`
+	// HostForgotten is true if the lost host was given up by an admin.
+	HostForgotten bool `json:"hostForgotten,omitempty"`
 	// LostAt is from when a lost host is waited for.
 	LostAt time.Time `json:"lostAt,omitzero"`
 	// Force is set by a remove that does not wait for a host that is away.

@@ -43,6 +43,7 @@ func (s *State) Status(now time.Time) v1.Status {
 			st.NextTry = &at
 		}
 	}
+	s.explainLoss(&st)
 	if due, moves := s.moveDue(); moves {
 		st.NextTry = &due
 	}
@@ -99,7 +100,7 @@ func (s *State) phase() (v1.Phase, v1.Reason, string) {
 	case s.Ended != nil:
 		return s.Ended.Phase, s.Ended.Reason, s.Ended.Message
 	case s.HostLost && s.Deployed != nil:
-		return v1.PhaseLost, v1.ReasonHostLost, fmt.Sprintf("host %s is offline; what ran there may still run", s.Placement.Host)
+		return v1.PhaseLost, v1.ReasonHostLost, s.lossMessage("what ran there may still run")
 	case s.heldByDrain():
 		reason, message := s.drainPhase()
 		return v1.PhasePending, reason, message
@@ -130,7 +131,30 @@ func (s *State) awaitedMessage() string {
 	if s.awaited() == v1.ReasonNone {
 		return ""
 	}
-	return fmt.Sprintf("host %s is offline; it goes on when the host is back", s.Placement.Host)
+	return s.lossMessage("it goes on when the host is back")
+}
+
+// lossMessage says what became of the host.
+func (s *State) lossMessage(what string) string {
+	if s.HostForgotten {
+		return fmt.Sprintf("host %s was forgotten; %s", s.Placement.Host, what)
+	}
+	return fmt.Sprintf("host %s is offline; %s", s.Placement.Host, what)
+}
+
+// explainLoss says of a workload whose host was given up what can be done about it: nobody waits for that host any more.
+func (s *State) explainLoss(st *v1.Status) {
+	if !s.HostForgotten || s.Placement == nil || st.Reason != v1.ReasonHostLost && st.Reason != v1.ReasonHostOffline {
+		return
+	}
+	st.Reason = v1.ReasonHostLost
+	what := "what ran there may still run"
+	if s.Workload.Pinned() {
+		what = "its volumes and disks are there"
+	}
+	st.Message = s.lossMessage(what)
+	st.Advice = fmt.Sprintf("if the machine comes back: berth adopt %s; else give the workload up with berth remove --force %s, and apply it again",
+		s.Placement.Host, s.Name)
 }
 
 // seenPhase is where a deployed workload stands by the latest observation.
