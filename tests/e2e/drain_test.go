@@ -169,3 +169,27 @@ func TestADrainOfAHostWhoseAgentWasStopped(t *testing.T) {
 	require.Len(t, on(t, f, "h2", "web"), 1)
 	remove(t, f, "web")
 }
+
+func TestADrainStopsAMachineAtTheDeadlineAndKeepsItsDisk(t *testing.T) {
+	t.Parallel()
+	oneGuest(t)
+	f, _ := twoHosts(t)
+	srv := harness.ServeFile(t, ownImage(t))
+	f.Apply(vm(f, "db", srv.URL, "", onH1, ready))
+	f.AwaitWorkload("db", long, "runs on h1", runsOn("h1"))
+	require.Contains(t, console(t, f, "db"), "boots: 1")
+
+	code, out := f.CLI("drain", "h1", "--deadline", "1s", "--wait")
+	require.Zero(t, code, out)
+	require.Equal(t, v1.ReasonHostDraining, f.Workload("db").Status.Reason)
+	require.Empty(t, harness.RunningDomains(t, f.ID))
+	h, err := f.Client().Host(t.Context(), "h1")
+	require.NoError(t, err)
+	require.Equal(t, v1.DrainStopped, standings(h.Drain)["db"])
+	require.Zero(t, h.Reserved.Memory, "only its disk is held")
+
+	f.CLI("uncordon", "h1")
+	f.AwaitWorkload("db", long, "runs on h1 again", runsOn("h1"))
+	require.Contains(t, console(t, f, "db"), "boots: 2", "its disk was kept")
+	remove(t, f, "db")
+}
