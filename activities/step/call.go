@@ -24,13 +24,32 @@ type Call struct {
 	mayAct   func() error
 	mu       sync.Mutex
 	progress v1.Progress
+	// moved is the sum of what was moved before the last Progress.
+	moved int64
 }
 
 // Progress says how far the step is. It is cheap: it is sent with the next heartbeat.
 func (c *Call) Progress(p v1.Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if last := c.progress; p.Detail != last.Detail || p.Unit != last.Unit || p.Done < last.Done {
+		c.moved += bytesOf(last)
+	}
 	c.progress = p
+}
+
+// bytes is how much data the step has said to have moved.
+func (c *Call) bytes() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.moved + bytesOf(c.progress)
+}
+
+func bytesOf(p v1.Progress) int64 {
+	if p.Unit != "" {
+		return 0
+	}
+	return p.Done
 }
 
 func (c *Call) lastProgress() v1.Progress {

@@ -222,6 +222,7 @@ func (r *Runner) run(ctx context.Context, c *Call, step contract.Step, work Func
 		}
 		return out, err
 	}
+	out.Bytes = c.bytes()
 	if c.In.Last {
 		return out, r.finish(ctx, c, step, out)
 	}

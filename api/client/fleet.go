@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 
 	v1 "github.com/berth-dev/berth/api/v1"
 )
@@ -73,15 +74,26 @@ func (c *Client) changeHost(ctx context.Context, host string, query url.Values, 
 // ActionFilter picks actions. Empty fields pick all.
 type ActionFilter struct {
 	Workload, Verb, Status, Host string
-	// Limit is how many are wanted; zero leaves it to the server.
-	Limit int
+	// Since and Until bound when they started.
+	Since, Until time.Time
+	// Limit of one page; zero leaves it to the server.
+	Limit     int
+	PageToken string
 }
 
-// Actions returns actions, newest first.
+// Actions returns one page of actions, newest first.
 func (c *Client) Actions(ctx context.Context, f ActionFilter) (v1.ActionList, error) {
 	var out v1.ActionList
-	query := values("workload", f.Workload, "verb", f.Verb, "status", f.Status, "host", f.Host, "limit", number(f.Limit))
+	query := values("workload", f.Workload, "verb", f.Verb, "status", f.Status, "host", f.Host,
+		"since", moment(f.Since), "until", moment(f.Until), "limit", number(f.Limit), "pageToken", f.PageToken)
 	err := c.do(ctx, call{method: http.MethodGet, path: []string{"v1/actions"}, query: query, out: &out})
+	return out, err
+}
+
+// Action returns one action with its steps.
+func (c *Client) Action(ctx context.Context, id string) (v1.ActionView, error) {
+	var out v1.ActionView
+	err := c.do(ctx, call{method: http.MethodGet, path: []string{"v1/actions", url.PathEscape(id)}, out: &out})
 	return out, err
 }
 

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"time"
 
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
@@ -30,8 +31,10 @@ type Backend interface {
 	AskHost(ctx context.Context, name, update string) (v1.Host, error)
 	// Hosts returns one page of hosts.
 	Hosts(ctx context.Context, page Page) (v1.HostList, error)
-	// Actions returns actions, newest first.
+	// Actions returns one page of actions, newest first.
 	Actions(ctx context.Context, q ActionQuery) (v1.ActionList, error)
+	// Action returns one action with its steps.
+	Action(ctx context.Context, id string) (v1.ActionView, error)
 	// Checks says what is in order and what is not.
 	Checks(ctx context.Context) []v1.Check
 }
@@ -76,9 +79,11 @@ type WorkloadQuery struct {
 
 // ActionQuery picks actions. Empty fields pick all. All values are safe within a query.
 type ActionQuery struct {
-	Limit    int
+	Page
 	Workload string
 	Verb     v1.Verb
 	Outcome  v1.Outcome
 	Host     string
+	// Since and Until bound when they started, both included.
+	Since, Until time.Time
 }

@@ -31,7 +31,7 @@ func document(t *testing.T) *openapi3.T {
 	return doc
 }
 
-var pathParameter = regexp.MustCompile(`:(\w+)`)
+var pathParameter = regexp.MustCompile(`[:*](\w+)`)
 
 func TestRouterAndDocumentHaveTheSameOperations(t *testing.T) {
 	doc := document(t)
@@ -142,6 +142,7 @@ func one(t *testing.T, c *client.Client) []error {
 	t.Helper()
 	var errs collected
 	errs.add(c.Get(t.Context(), "web"))
+	errs.add(c.Action(t.Context(), "workload/web/deploy/7"))
 	errs.add(c.Logs(t.Context(), "web", 10))
 	errs.add(c.Host(t.Context(), "h1"))
 	errs.add(c.Cordon(t.Context(), "h1", true))
@@ -159,7 +160,7 @@ func lists(t *testing.T, c *client.Client) []error {
 	var errs collected
 	errs.add(c.List(ctx, client.Filter{Kind: "VM", Phase: "Running", Host: "h1", Label: "app=shop", Limit: 10, PageToken: "bmV4dA"}))
 	errs.add(c.Hosts(ctx, 10, "bmV4dA"))
-	errs.add(c.Actions(ctx, client.ActionFilter{Workload: "web", Verb: "start", Status: "Failed", Host: "h1", Limit: 5}))
+	errs.add(c.Actions(ctx, client.ActionFilter{Workload: "web", Verb: "start", Status: "Failed", Host: "h1", Since: at, Until: at, Limit: 5, PageToken: "bmV4dA"}))
 	return errs
 }
 

@@ -113,12 +113,28 @@ func (f *fakeBackend) Hosts(context.Context, Page) (v1.HostList, error) {
 	return v1.HostList{Items: []v1.Host{sampleHost("h1")}, NextPageToken: "bmV4dA"}, f.err
 }
 
+func sampleAction() v1.Action {
+	return v1.Action{
+		ID: "workload/web/deploy/7", RunID: "r", Workload: "web", Kind: v1.KindVM, Verb: v1.VerbStart, Host: "h1", Fence: 7, Generation: 2,
+		Attempts: 3, Outcome: v1.OutcomeFailed, Reason: v1.ReasonBootTimeout, Message: "m", Step: "AwaitReady", CreatedAt: at, StartedAt: at,
+		EndedAt: &at,
+	}
+}
+
 func (f *fakeBackend) Actions(_ context.Context, q ActionQuery) (v1.ActionList, error) {
 	f.actions = q
-	return v1.ActionList{Items: []v1.Action{{
-		ID: "workload/web/deploy/7", RunID: "r", Workload: "web", Kind: v1.KindVM, Verb: v1.VerbStart, Host: "h1", Fence: 7,
-		Outcome: v1.OutcomeFailed, Reason: v1.ReasonBootTimeout, StartedAt: at, EndedAt: &at,
-	}}}, f.err
+	return v1.ActionList{Items: []v1.Action{sampleAction()}, NextPageToken: "bmV4dA", Notes: []string{"n"}}, f.err
+}
+
+func (f *fakeBackend) Action(_ context.Context, id string) (v1.ActionView, error) {
+	view := v1.ActionView{Action: sampleAction(), Links: map[string]string{"self": "/v1/actions/" + id}, Notes: []string{"n"}}
+	view.ID = id
+	view.Steps = []v1.ActionStep{{
+		Step: "vm.Prepare", Outcome: v1.OutcomeRunning, Attempts: 2, BegunAt: at, StartedAt: &at, EndedAt: &at, Bytes: 5, Found: "f",
+		Kept: []string{"k"}, Failure: &v1.StepFailure{Reason: v1.ReasonFetchStalled, Message: "m", Advice: "a"},
+		Progress: &v1.Progress{Step: "vm.Prepare", Done: 5},
+	}}
+	return view, f.err
 }
 
 func (f *fakeBackend) Checks(context.Context) []v1.Check { return f.checks }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -84,6 +85,19 @@ func (p *params) page() Page {
 		p.errs = append(p.errs, invalid("pageToken", "is not a token that this API gave out")...)
 	}
 	return Page{Size: p.number("limit", DefaultPageSize, MaxPageSize), Token: token}
+}
+
+// time reads a moment, or nothing.
+func (p *params) time(field string) time.Time {
+	value := p.c.Query(field)
+	if value == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, value)
+	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
+		p.errs = append(p.errs, invalid(field, "must be a time as 2006-01-02T15:04:05Z")...)
+	}
+	return at
 }
 
 // oneOf reads one of a few words, or nothing.

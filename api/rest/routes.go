@@ -42,7 +42,8 @@ func (s *server) routes() []route {
 		{http.MethodPost, "/v1/hosts/:name/adopt", ScopeAdmin, s.askHost(contract.UpdateAdopt), nil},
 		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/disable", ScopeAdmin, s.changeHost(runtimes(false)), nil},
 		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/enable", ScopeAdmin, s.changeHost(runtimes(true)), nil},
-		{http.MethodGet, "/v1/actions", ScopeRead, s.listActions, []string{"workload", "verb", "status", "host", "limit"}},
+		{http.MethodGet, "/v1/actions", ScopeRead, s.listActions, []string{"workload", "verb", "status", "host", "since", "until", "limit", "pageToken"}},
+		{http.MethodGet, "/v1/actions/*id", ScopeRead, s.getAction, nil},
 		{http.MethodGet, "/healthz/live", ScopeNone, s.live, nil},
 		{http.MethodGet, "/healthz/ready", ScopeNone, s.ready, nil},
 	}

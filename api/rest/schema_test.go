@@ -38,6 +38,7 @@ func TestTypesAndSchemasAreTheSame(t *testing.T) {
 		v1.WorkloadList{},
 		v1.HostList{},
 		v1.ActionList{},
+		v1.ActionView{},
 		v1.Logs{},
 		v1.Health{},
 		v1.Problem{},

@@ -50,3 +50,42 @@ type Action struct {
 	StartedAt time.Time  `json:"startedAt"`
 	EndedAt   *time.Time `json:"endedAt,omitempty"`
 }
+
+// ActionView is an action as GET shows it, with its steps.
+type ActionView struct {
+	Action
+	// Steps are in the order in which they were begun.
+	Steps []ActionStep      `json:"steps"`
+	Links map[string]string `json:"links,omitempty"`
+	// Notes say what had to be left out, and why.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// ActionStep is one activity of an action: its tries together.
+type ActionStep struct {
+	// Step is the activity, for example "vm.Prepare".
+	Step    string  `json:"step"`
+	Outcome Outcome `json:"outcome"`
+	// Attempts counts its tries.
+	Attempts int `json:"attempts,omitempty"`
+	// BegunAt is when it was asked for, StartedAt when its last try began: until then its host has not taken it.
+	BegunAt   time.Time  `json:"begunAt"`
+	StartedAt *time.Time `json:"startedAt,omitempty"`
+	EndedAt   *time.Time `json:"endedAt,omitempty"`
+	// Bytes is how much data it moved: fetched, or copied.
+	Bytes int64 `json:"bytes,omitempty"`
+	// Found says what it found and kept or replaced, Kept what a remove left to the user.
+	Found string   `json:"found,omitempty"`
+	Kept  []string `json:"kept,omitempty"`
+	// Failure is why it failed, or why its last try did if a later one is under way or succeeded.
+	Failure *StepFailure `json:"failure,omitempty"`
+	// Progress is what it last said of itself, while it is open.
+	Progress *Progress `json:"progress,omitempty"`
+}
+
+// StepFailure is why a try of a step failed.
+type StepFailure struct {
+	Reason  Reason `json:"reason"`
+	Message string `json:"message"`
+	Advice  string `json:"advice,omitempty"`
+}

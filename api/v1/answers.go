@@ -33,9 +33,13 @@ type HostList struct {
 	NextPageToken string `json:"nextPageToken,omitempty"`
 }
 
-// ActionList holds actions, newest first.
+// ActionList is one page of actions, newest first.
 type ActionList struct {
 	Items []Action `json:"items"`
+	// NextPageToken asks for the actions before these; it is empty on the last page.
+	NextPageToken string `json:"nextPageToken,omitempty"`
+	// Notes say what had to be left out, and why.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Logs are the last lines that a workload wrote.

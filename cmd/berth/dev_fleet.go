@@ -47,7 +47,7 @@ func (d *devFleet) start(ctx context.Context) error {
 		"--log-level", s.log.level, "--log-format", s.log.format,
 	}
 	common = append(common, s.timings.args()...)
-	server := append([]string{"server", "--listen", s.listen, "--insecure-dev", "--plaintext-history"}, common...)
+	server := append([]string{"server", "--listen", s.listen, "--insecure-dev", "--plaintext-history", "--temporal-ui", d.temporal.UI()}, common...)
 	if err := d.launch(ctx, "server", server, d.serverReady); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net"
+	"net/url"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,6 +25,7 @@ type serverSettings struct {
 	timings  timingSettings
 	rest     rest.Config
 	fleet    string
+	webUI    string
 	insecure bool
 	plain    bool
 }
@@ -51,6 +53,7 @@ func (s *serverSettings) define(f *pflag.FlagSet) {
 	f.IntVar(&s.rest.Writes, "max-writes", 16, "changes that are worked on at once; a burst beyond max-queue is answered 429")
 	f.IntVar(&s.rest.Queue, "max-queue", 64, "changes that may wait for that")
 	f.StringVar(&s.fleet, "fleet", "berth", "id of the installation")
+	f.StringVar(&s.webUI, "temporal-ui", "", "address of Temporal's Web UI, for links to it, as https://temporal.example.org")
 	f.BoolVar(&s.insecure, "insecure-dev", false, "ask nobody for a token, and listen on loopback only")
 	f.BoolVar(&s.plain, "plaintext-history", false, "leave what goes to Temporal readable")
 }
@@ -59,6 +62,9 @@ func (s *serverSettings) check(m *config.Mistakes) {
 	s.timings.check(m)
 	_, _, err := net.SplitHostPort(s.rest.Listen)
 	m.Check("listen", err)
+	ui, err := url.Parse(s.webUI)
+	m.Check("temporal-ui", err)
+	m.Require(err != nil || s.webUI == "" || (ui.Scheme == "http" || ui.Scheme == "https") && ui.Host != "", "temporal-ui", "must be a URL as https://temporal.example.org")
 	m.Require(!s.insecure || rest.ListensOnLoopback(s.rest.Listen), "listen", "with --insecure-dev it must be on loopback, as 127.0.0.1:8080")
 	m.Require(s.insecure != (s.rest.Tokens != ""), "tokens", "either a tokens file or --insecure-dev is needed, and not both")
 	m.Require((s.rest.CertFile == "") == (s.rest.KeyFile == ""), "tls-cert", "certificate and key belong together")
@@ -95,7 +101,7 @@ func (s *serverSettings) run(ctx context.Context, a *app) error {
 		control.Module,
 		fx.Provide(func(c client.Client, data converter.DataConverter, conn *temporal.Conn) backend.Config {
 			return backend.Config{
-				Client: c, Data: data, Fleet: s.fleet, Namespace: conn.Namespace, Timings: s.timings.Timings, Logger: logger,
+				Client: c, Data: data, Fleet: s.fleet, Namespace: conn.Namespace, WebUI: s.webUI, Timings: s.timings.Timings, Logger: logger,
 				Extra: namespaceChecks(conn),
 			}
 		}),

@@ -51,6 +51,13 @@ func TestEncryptedHistories(t *testing.T) {
 	}))
 	for _, a := range is[v1.ActionList](t, call(t, f, http.MethodGet, "/v1/actions", nil), 200).Items {
 		require.Equal(t, hostName, a.Host)
+		r := call(t, f, http.MethodGet, "/v1/actions/"+a.ID, nil)
+		require.NotContains(t, string(r.body), "hunter2-plain")
+		view := is[v1.ActionView](t, r, 200)
+		if a.Workload == "failing" && a.Outcome == v1.OutcomeFailed {
+			require.Contains(t, a.Message, "/hunter2-path", "what is encrypted in Temporal is read by its own")
+			require.Equal(t, v1.ReasonPolicyDenied, view.Steps[len(view.Steps)-1].Failure.Reason)
+		}
 	}
 	logs, err := f.Client().Logs(t.Context(), "signalled", 10)
 	require.NoError(t, err)

@@ -21,6 +21,21 @@ func ActionID(name string, verb v1.Verb, fence int64) string {
 	return workloadPrefix + name + "/" + string(verb) + "/" + strconv.FormatInt(fence, 10)
 }
 
+// ParseActionID is the inverse of ActionID; it reports false for the id of anything else.
+func ParseActionID(id string) (name string, verb v1.Verb, fence int64, ok bool) {
+	rest, ok := strings.CutPrefix(id, workloadPrefix)
+	parts := strings.Split(rest, "/")
+	if !ok || len(parts) != 3 || v1.ValidateName(parts[0]) != nil {
+		return "", "", 0, false
+	}
+	verb = v1.Verb(parts[1])
+	fence, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || fence <= 0 || strconv.FormatInt(fence, 10) != parts[2] {
+		return "", "", 0, false
+	}
+	return parts[0], verb, fence, verb == v1.VerbDeploy || verb == v1.VerbStop || verb == v1.VerbRemove
+}
+
 // HostID is the workflow id of a host's entity.
 func HostID(host string) string { return hostPrefix + host }
 

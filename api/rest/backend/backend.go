@@ -32,6 +32,8 @@ type Config struct {
 	Fleet     string
 	Data      converter.DataConverter
 	Namespace string
+	// WebUI is the address of Temporal's Web UI, for links; empty means none.
+	WebUI string
 	// Timings are given to new workloads, which carry them from then on.
 	Timings contract.Timings
 	// AnswerWithin is how long a change waits for a worker's answer. Zero means DefaultAnswerWithin.
