@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
 )
 
 // ErrNameTaken is in the chain of Create's error if another container has the name.
@@ -41,6 +42,11 @@ type Driver interface {
 	CreateVolume(ctx context.Context, name string, labels map[string]string) error
 	// RemoveVolume removes a volume. One that is gone is no error.
 	RemoveVolume(ctx context.Context, name string) error
+
+	// List returns everything of a kind that carries the labels: containers, running or not, volumes or networks.
+	List(ctx context.Context, kind contract.ThingKind, labels map[string]string) ([]Object, error)
+	// RemoveNetwork removes a network. One that is gone is no error.
+	RemoveNetwork(ctx context.Context, id string) error
 
 	// Events calls happened for each event of a container that carries the labels, until ctx ends or the connection
 	// breaks. It calls connected once, before the first.
@@ -92,6 +98,15 @@ type Container struct {
 	Binds []string
 	// Addresses are its IP addresses; Ports are its published ports, "8080:80/tcp" each.
 	Addresses, Ports []string
+}
+
+// Object is something that an engine lists: a container, a volume or a network.
+type Object struct {
+	// ID is the engine's; a volume has none but its name.
+	ID, Name string
+	Labels   map[string]string
+	// CreatedAt is zero if the engine does not say.
+	CreatedAt time.Time
 }
 
 // Event says that a container's state may have changed, or that it is about to be.

@@ -73,8 +73,10 @@ func digest(spec *v1.ContainerSpec) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func fenceOf(c Container) int64 {
-	n, _ := strconv.ParseInt(c.Labels[LabelFence], 10, 64) // a label that is no number is older than any
+func fenceOf(c Container) int64 { return number(c.Labels[LabelFence]) }
+
+func number(label string) int64 {
+	n, _ := strconv.ParseInt(label, 10, 64) // a label that is no number is older than any
 	return n
 }
 

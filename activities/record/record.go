@@ -50,6 +50,8 @@ type Record struct {
 	Finished     int64             `json:"finished,omitempty"`
 	FinishedStep contract.Step     `json:"finishedStep,omitempty"`
 	FinishedOut  *contract.StepOut `json:"finishedOut,omitempty"`
+	// DropVolumes is the fence of the last remove that was to take named volumes away too; zero if there was none.
+	DropVolumes int64 `json:"dropVolumes,omitempty"`
 	// RemovedAt is set on a tombstone.
 	RemovedAt time.Time `json:"removedAt,omitzero"`
 }
@@ -91,6 +93,9 @@ func (r Record) Begin(in contract.StepIn, step contract.Step) Record {
 		r.Wanted = WantedStopped
 	case contract.StepRemove:
 		r.Wanted = WantedRemoved
+		if in.Volumes {
+			r.DropVolumes = in.Ref.Fence
+		}
 	default:
 		spec := in.Spec
 		r.Wanted, r.Spec, r.RemovedAt = WantedRunning, &spec, time.Time{}

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -155,6 +157,22 @@ func (s *Store) List() []Record {
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Workload < all[j].Workload })
 	return all
+}
+
+// Broken returns the workloads whose record can't be read, by name.
+func (s *Store) Broken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.broken))
+}
+
+// WrittenAt is when a workload's record was last written; false if it has none.
+func (s *Store) WrittenAt(workload string) (time.Time, bool) {
+	info, err := os.Stat(filepath.Join(s.dir, workload, fileName))
+	if err != nil {
+		return time.Time{}, false
+	}
+	return info.ModTime(), true
 }
 
 // Put writes a record durably: when it returns, a crash does not lose it (see Volatile). The caller holds the workload's lock.

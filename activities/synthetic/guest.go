@@ -18,6 +18,8 @@ const logLines = 50
 type guest struct {
 	id         string
 	generation int64
+	fence      int64
+	madeAt     time.Time
 	attempt    int
 	job        bool
 	running    bool
@@ -55,7 +57,7 @@ func (r *Runtime) get(workload string) *guest {
 
 // define makes a guest in the place of whatever was there.
 func (r *Runtime) define(ref contract.Ref, spec v1.Workload) {
-	g := &guest{id: uuid.NewString(), generation: ref.Generation, attempt: ref.Attempt}
+	g := &guest{id: uuid.NewString(), generation: ref.Generation, fence: ref.Fence, madeAt: time.Now(), attempt: ref.Attempt}
 	if c := spec.Spec(); c != nil {
 		g.job = c.Type == v1.TypeJob
 	}

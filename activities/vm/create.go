@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/berth-dev/berth/activities/step"
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -92,6 +93,7 @@ func (r *Runtime) define(ctx context.Context, c *step.Call, vm *v1.VMSpec, diges
 		Name: r.ids.domain(ref.Workload), UUID: r.ids.uuid(ref.Workload), DomainType: domainType,
 		Mark: mark{
 			Fleet: r.cfg.Fleet, Host: r.cfg.Host, Workload: ref.Workload, Generation: ref.Generation, Fence: ref.Fence, Spec: digest,
+			Made:     time.Now(),
 			Metadata: vm.Metadata,
 		},
 		VCPUs: vm.VCPUs, Memory: vm.Memory, Firmware: vm.Firmware, Disks: disks, Seed: seedPath,

@@ -14,6 +14,8 @@ type Driver interface {
 	// Capabilities says what the host's hypervisor can do. It returns within seconds.
 	Capabilities(ctx context.Context) (Capabilities, error)
 
+	// Domains returns the names of all domains, running or not.
+	Domains(ctx context.Context) ([]string, error)
 	// Domain looks at one domain.
 	Domain(ctx context.Context, name string) (Domain, error)
 	// Define makes a domain from its XML, validated, or changes the definition of the one with the same name and UUID.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"libvirt.org/go/libvirtxml"
 )
@@ -21,6 +22,8 @@ type mark struct {
 	Fence      int64
 	// Spec is the digest of what it was made from. Generations count from one again after a workload was removed by force.
 	Spec string
+	// Made is when it was defined, by the host's clock; zero if that is not known.
+	Made time.Time
 	// Metadata is the user's, for tools on the host.
 	Metadata map[string]string
 }
@@ -35,6 +38,7 @@ type markOut struct {
 	Generation int64      `xml:"generation,attr"`
 	Fence      int64      `xml:"fence,attr"`
 	Spec       string     `xml:"spec,attr"`
+	Made       int64      `xml:"made,attr,omitempty"`
 	Entries    []entryOut `xml:"berth:entry"`
 }
 
@@ -51,6 +55,7 @@ type markIn struct {
 		Generation int64      `xml:"generation,attr"`
 		Fence      int64      `xml:"fence,attr"`
 		Spec       string     `xml:"spec,attr"`
+		Made       int64      `xml:"made,attr"`
 		Entries    []entryOut `xml:"https://berth.dev/xmlns/domain/1 entry"`
 	} `xml:"https://berth.dev/xmlns/domain/1 workload"`
 }
@@ -58,6 +63,9 @@ type markIn struct {
 func (m mark) element() (string, error) {
 	out := markOut{
 		Namespace: markNamespace, Fleet: m.Fleet, Host: m.Host, Name: m.Workload, Generation: m.Generation, Fence: m.Fence, Spec: m.Spec,
+	}
+	if !m.Made.IsZero() {
+		out.Made = m.Made.Unix()
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Metadata)) {
 		out.Entries = append(out.Entries, entryOut{key, m.Metadata[key]})
@@ -84,6 +92,9 @@ func parseMark(domainXML string) (m mark, ok bool, err error) {
 	}
 	w := in.Workload
 	m = mark{Fleet: w.Fleet, Host: w.Host, Workload: w.Name, Generation: w.Generation, Fence: w.Fence, Spec: w.Spec}
+	if w.Made != 0 {
+		m.Made = time.Unix(w.Made, 0)
+	}
 	for _, e := range w.Entries {
 		if m.Metadata == nil {
 			m.Metadata = map[string]string{}

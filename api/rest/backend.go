@@ -35,6 +35,14 @@ type Backend interface {
 	Actions(ctx context.Context, q ActionQuery) (v1.ActionList, error)
 	// Action returns one action with its steps.
 	Action(ctx context.Context, id string) (v1.ActionView, error)
+	// StartSweep starts a sweep, unless one runs: then it is refused as v1.ReasonSweepRunning. A repeat with the same key
+	// returns the sweep that it started.
+	StartSweep(ctx context.Context, r v1.SweepRequest, key string) (v1.Sweep, error)
+	// Sweep returns one sweep, with a page of its things. An empty id is the latest.
+	Sweep(ctx context.Context, id string, page Page) (v1.Sweep, error)
+	// SweepSchedule returns when sweeps run by themselves, ChangeSweepSchedule changes that.
+	SweepSchedule(ctx context.Context) (v1.SweepSchedule, error)
+	ChangeSweepSchedule(ctx context.Context, change v1.SweepScheduleChange) (v1.SweepSchedule, error)
 	// Checks says what is in order and what is not.
 	Checks(ctx context.Context) []v1.Check
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -138,6 +139,20 @@ func changes(t *testing.T, c *client.Client) []error {
 	return errs
 }
 
+// sweeps are all that can be asked about sweeps.
+func sweeps(t *testing.T, c *client.Client) []error {
+	t.Helper()
+	ctx, on, often := t.Context(), true, v1.Duration(time.Hour)
+	r := v1.SweepRequest{Delete: true, Grace: v1.Duration(time.Minute), Hosts: []string{"h1"}, AllowMany: true}
+	var errs collected
+	errs.add(c.StartSweep(ctx, r, client.Change{}))
+	errs.add(c.Sweep(ctx, client.LatestSweep, 0, ""))
+	errs.add(c.Sweep(ctx, "0198c3c1-7b5e-7a52-8f57-3c2f3f0c7d11", 10, "100"))
+	errs.add(c.SweepSchedule(ctx))
+	errs.add(c.ChangeSweepSchedule(ctx, v1.SweepScheduleChange{Paused: &on, Interval: &often, Request: &r}))
+	return errs
+}
+
 func one(t *testing.T, c *client.Client) []error {
 	t.Helper()
 	var errs collected
@@ -177,7 +192,7 @@ func TestClientServerAndDocumentAgree(t *testing.T) {
 		s := checked(t, &fakeBackend{applied: applied})
 		c, err := client.New(client.Options{Address: s.URL})
 		require.NoError(t, err)
-		for _, err := range slices.Concat(changes(t, c), one(t, c), lists(t, c)) {
+		for _, err := range slices.Concat(changes(t, c), one(t, c), lists(t, c), sweeps(t, c)) {
 			require.NoError(t, err)
 		}
 	}
@@ -196,17 +211,18 @@ func TestClientServerAndDocumentAgree(t *testing.T) {
 // client as it is.
 func TestProblemsAreDocumented(t *testing.T) {
 	type calls func(*testing.T, *client.Client) []error
-	all := []calls{changes, one, lists}
+	all := []calls{changes, one, lists, sweeps}
 	for reason, from := range map[v1.Reason][]calls{
 		v1.ReasonInvalid:            all,
 		v1.ReasonUnavailable:        all,
 		v1.ReasonInternal:           all,
 		v1.ReasonTooManyRequests:    all,
-		v1.ReasonNotFound:           {changes, one},
+		v1.ReasonNotFound:           {changes, one, sweeps},
 		v1.ReasonImmutable:          {changes},
 		v1.ReasonPolicyDenied:       {changes},
 		v1.ReasonAlreadyRemoving:    {changes},
 		v1.ReasonGenerationMismatch: {changes},
+		v1.ReasonSweepRunning:       {sweeps},
 	} {
 		t.Run(string(reason), func(t *testing.T) {
 			s := checked(t, &fakeBackend{err: contract.Permanent(reason, "advice", "message")})

@@ -17,15 +17,19 @@ import (
 
 // fakeBackend answers every operation with fixed words, or with err: these tests are about HTTP.
 type fakeBackend struct {
-	err     error
-	applied Applied
-	seen    Request
-	query   WorkloadQuery
-	actions ActionQuery
-	secrets bool
-	change  contract.HostChange
-	checks  []v1.Check
-	hold    chan struct{}
+	err      error
+	applied  Applied
+	seen     Request
+	query    WorkloadQuery
+	actions  ActionQuery
+	secrets  bool
+	change   contract.HostChange
+	sweep    v1.SweepRequest
+	sweepID  string
+	page     Page
+	schedule v1.SweepScheduleChange
+	checks   []v1.Check
+	hold     chan struct{}
 }
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -135,6 +139,41 @@ func (f *fakeBackend) Action(_ context.Context, id string) (v1.ActionView, error
 		Progress: &v1.Progress{Step: "vm.Prepare", Done: 5},
 	}}
 	return view, f.err
+}
+
+func sampleSweep() v1.Sweep {
+	return v1.Sweep{
+		ID: "0198c3c1-7b5e-7a52-8f57-3c2f3f0c7d11", State: v1.SweepFailed, Message: "m", StartedAt: at, EndedAt: &at,
+		Request:       v1.SweepRequest{Delete: true, Grace: v1.Duration(time.Minute), Hosts: []string{"h1"}, AllowMany: true},
+		Summary:       v1.SweepSummary{Hosts: 3, Unreachable: 1, Orphaned: 2, Deleted: 1, SkippedLive: 7, SkippedGrace: 1, Unexplained: 1, Repaired: 1, Failed: 1},
+		Hosts:         []v1.SweepHost{{Name: "h2", Things: 4, Unreachable: true, Message: "m"}},
+		NextPageToken: "100",
+		Things: []v1.SweepThing{{
+			Host: "h1", Kind: "disk", Name: "workloads/web/disk-root.qcow2", Workload: "web", Generation: 2, Fence: 7, Age: v1.Duration(time.Hour),
+			Size: 1 << 30, Verdict: v1.VerdictUnexplained, Message: "m",
+		}},
+	}
+}
+
+func (f *fakeBackend) StartSweep(_ context.Context, r v1.SweepRequest, key string) (v1.Sweep, error) {
+	f.sweep, f.seen.ID = r, key
+	return sampleSweep(), f.err
+}
+
+func (f *fakeBackend) Sweep(_ context.Context, id string, page Page) (v1.Sweep, error) {
+	f.sweepID, f.page = id, page
+	return sampleSweep(), f.err
+}
+
+func (f *fakeBackend) SweepSchedule(context.Context) (v1.SweepSchedule, error) {
+	return v1.SweepSchedule{
+		Paused: true, Interval: v1.Duration(time.Minute), Request: v1.SweepRequest{Delete: true}, NextRun: &at, LastRun: &at, Skipped: 2, Note: "n",
+	}, f.err
+}
+
+func (f *fakeBackend) ChangeSweepSchedule(ctx context.Context, change v1.SweepScheduleChange) (v1.SweepSchedule, error) {
+	f.schedule = change
+	return f.SweepSchedule(ctx)
 }
 
 func (f *fakeBackend) Checks(context.Context) []v1.Check { return f.checks }

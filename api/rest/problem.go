@@ -42,7 +42,7 @@ func statusOf(reason v1.Reason) int {
 		return http.StatusForbidden
 	case v1.ReasonNotFound:
 		return http.StatusNotFound
-	case v1.ReasonAlreadyRemoving, v1.ReasonSuperseded, v1.ReasonStaleFence, v1.ReasonPortConflict:
+	case v1.ReasonAlreadyRemoving, v1.ReasonSuperseded, v1.ReasonStaleFence, v1.ReasonPortConflict, v1.ReasonSweepRunning:
 		return http.StatusConflict
 	case v1.ReasonGenerationMismatch:
 		return http.StatusPreconditionFailed

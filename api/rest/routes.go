@@ -44,6 +44,10 @@ func (s *server) routes() []route {
 		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/enable", ScopeAdmin, s.changeHost(runtimes(true)), nil},
 		{http.MethodGet, "/v1/actions", ScopeRead, s.listActions, []string{"workload", "verb", "status", "host", "since", "until", "limit", "pageToken"}},
 		{http.MethodGet, "/v1/actions/*id", ScopeRead, s.getAction, nil},
+		{http.MethodPost, "/v1/sweeps", ScopeAdmin, s.startSweep, nil},
+		{http.MethodGet, "/v1/sweeps/:id", ScopeAdmin, s.getSweep, []string{"limit", "pageToken"}},
+		{http.MethodGet, "/v1/sweep-schedule", ScopeAdmin, s.getSweepSchedule, nil},
+		{http.MethodPatch, "/v1/sweep-schedule", ScopeAdmin, s.changeSweepSchedule, nil},
 		{http.MethodGet, "/healthz/live", ScopeNone, s.live, nil},
 		{http.MethodGet, "/healthz/ready", ScopeNone, s.ready, nil},
 	}

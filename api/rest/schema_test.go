@@ -40,6 +40,9 @@ func TestTypesAndSchemasAreTheSame(t *testing.T) {
 		v1.ActionList{},
 		v1.ActionView{},
 		v1.Logs{},
+		v1.Sweep{},
+		v1.SweepSchedule{},
+		v1.SweepScheduleChange{},
 		v1.Health{},
 		v1.Problem{},
 	} {

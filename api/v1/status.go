@@ -55,6 +55,7 @@ const (
 	ReasonAlreadyRemoving    Reason = "AlreadyRemoving"
 	ReasonGenerationMismatch Reason = "GenerationMismatch"
 	ReasonSuperseded         Reason = "Superseded"
+	ReasonSweepRunning       Reason = "SweepRunning"
 	ReasonUserStopped        Reason = "UserStopped"
 	ReasonTooManyRequests    Reason = "TooManyRequests"
 	ReasonUnavailable        Reason = "Unavailable"

@@ -48,7 +48,7 @@ func newRoot(a *app) *cobra.Command {
 	}
 	add("use", applyCommand(a), getCommand(a), listCommand(a), deleteCommand(a), logsCommand(a))
 	add("use", verbCommands(a)...)
-	add("fleet", hostsCommand(a), hostCommand(a), actionsCommand(a), actionCommand(a))
+	add("fleet", hostsCommand(a), hostCommand(a), actionsCommand(a), actionCommand(a), sweepCommand(a))
 	add("fleet", cordonCommands(a)...)
 	add("run", devCommand(a), serverCommand(a), agentCommand(a), tokenCommand(a), keyCommand(a), versionCommand(a))
 	return root

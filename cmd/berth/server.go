@@ -96,7 +96,12 @@ func (s *serverSettings) run(ctx context.Context, a *app) error {
 		fx.Supply(s.temporal.Options, s.rest),
 		temporal.Module,
 		fx.Module("prepare", fx.Invoke(func(lc fx.Lifecycle, conn *temporal.Conn) {
-			lc.Append(fx.StartHook(func(ctx context.Context) error { return prepareNamespace(ctx, conn) }))
+			lc.Append(fx.StartHook(func(ctx context.Context) error {
+				if err := prepareNamespace(ctx, conn); err != nil {
+					return err
+				}
+				return backend.EnsureSweepSchedule(ctx, conn.Client)
+			}))
 		})),
 		control.Module,
 		fx.Provide(func(c client.Client, data converter.DataConverter, conn *temporal.Conn) backend.Config {

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/berth-dev/berth/activities/boot"
+	"github.com/berth-dev/berth/activities/inventory"
 	"github.com/berth-dev/berth/activities/lease"
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
@@ -42,6 +43,8 @@ type Agent struct {
 	runtimes   []step.Runtime
 	holder     *lease.Holder
 	supervisor *supervise.Supervisor
+	memory     *memory
+	inventory  *inventory.Activities
 	cleanup    []func() error
 
 	mu sync.Mutex
@@ -71,6 +74,9 @@ func (a *Agent) Run(ctx context.Context) error {
 			return err
 		}
 		a.log.Info("admitted", "lease", welcome.LeaseNo)
+		if err := a.memory.admitted(welcome.LeaseNo, time.Now()); err != nil {
+			return err
+		}
 		// Polling first: the lease waits for nothing. The fleet binds no new work here before the debts are paid, and
 		// nothing is started again by ourselves either.
 		if err := a.startWorkers(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/berth-dev/berth/activities/container"
 	"github.com/berth-dev/berth/activities/container/docker"
 	"github.com/berth-dev/berth/activities/image"
+	"github.com/berth-dev/berth/activities/inventory"
 	"github.com/berth-dev/berth/activities/lease"
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
@@ -59,10 +60,21 @@ func New(cfg Config, c client.Client, log *slog.Logger) (*Agent, error) {
 		return nil, err
 	}
 	a.admitted = admittedInBoot(dir, a.boot.ID)
+	if a.memory, err = openMemory(dir); err != nil {
+		return nil, err
+	}
+	a.inventory = &inventory.Activities{Store: a.store, Rewound: a.memory.rewound, Log: log}
 	if err := a.connectRuntimes(); err != nil {
 		return nil, err
 	}
 	a.runner = step.NewRunner(a.store, log)
+	a.inventory.Runner = a.runner
+	a.inventory.Sources = append(a.inventory.Sources, inventory.Records{Store: a.store})
+	for _, rt := range a.runtimes {
+		if source, ok := rt.(inventory.Source); ok {
+			a.inventory.Sources = append(a.inventory.Sources, source)
+		}
+	}
 	a.supervisor = supervise.New(supervise.Config{
 		Host: cfg.Host, BootID: a.boot.ID, Store: a.store, Runner: a.runner, Runtimes: a.runtimes,
 		Member: a.holder, Admitted: a.mayRestart, Send: a.observe, Log: log,
@@ -84,6 +96,7 @@ func (a *Agent) connectRuntimes() error {
 	if err != nil {
 		return fmt.Errorf("open the image cache: %w", err)
 	}
+	a.inventory.Sources = append(a.inventory.Sources, cache)
 	dockerDriver, err := docker.New(a.cfg.DockerHost)
 	if err != nil {
 		return err

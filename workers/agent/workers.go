@@ -28,6 +28,8 @@ func newWorkers(a *Agent) []worker.Worker {
 		worker.New(a.client, contract.HostBulkQueue(a.cfg.Host, a.instance), bulk),
 	}
 	workers[0].RegisterActivityWithOptions(a.holder.HoldLease, activity.RegisterOptions{Name: contract.ActivityHoldLease})
+	workers[0].RegisterActivityWithOptions(a.inventory.Inventory, activity.RegisterOptions{Name: contract.ActivityInventory})
+	workers[0].RegisterActivityWithOptions(a.inventory.Discard, activity.RegisterOptions{Name: contract.ActivityDiscard})
 	for _, rt := range a.runtimes {
 		workers[0].RegisterActivityWithOptions(a.runner.Logs(rt),
 			activity.RegisterOptions{Name: contract.ActivityName(rt.Kind(), contract.StepLogs)})

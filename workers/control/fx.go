@@ -13,12 +13,14 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"go.uber.org/fx"
 
+	"github.com/berth-dev/berth/activities/fleet"
 	"github.com/berth-dev/berth/activities/place"
 	"github.com/berth-dev/berth/workflows/action"
 	"github.com/berth-dev/berth/workflows/contract"
 	"github.com/berth-dev/berth/workflows/host"
 	"github.com/berth-dev/berth/workflows/logs"
 	"github.com/berth-dev/berth/workflows/queue"
+	"github.com/berth-dev/berth/workflows/sweep"
 	"github.com/berth-dev/berth/workflows/workload"
 )
 
@@ -59,6 +61,11 @@ func New(c client.Client, data converter.DataConverter, log *slog.Logger) worker
 	w.RegisterActivityWithOptions(p.Bind, activity.RegisterOptions{Name: contract.ActivityBind})
 	w.RegisterActivityWithOptions(p.Evict, activity.RegisterOptions{Name: contract.ActivityEvict})
 	w.RegisterActivityWithOptions(p.GrantLease, activity.RegisterOptions{Name: contract.ActivityGrantLease})
+	f := &fleet.Activities{Client: c, Data: data}
+	w.RegisterActivityWithOptions(f.Hosts, activity.RegisterOptions{Name: contract.ActivityFleetHosts})
+	w.RegisterActivityWithOptions(f.Ledgers, activity.RegisterOptions{Name: contract.ActivityFleetLedgers})
+	w.RegisterActivityWithOptions(f.Wants, activity.RegisterOptions{Name: contract.ActivityFleetWants})
+	w.RegisterActivityWithOptions(f.Repair, activity.RegisterOptions{Name: contract.ActivityFleetRepair})
 	return w
 }
 
@@ -73,6 +80,9 @@ func RegisterWorkflows(r worker.WorkflowRegistry) {
 		contract.WorkflowLease:    host.Lease,
 		contract.WorkflowLogs:     logs.Logs,
 		contract.WorkflowQueue:    queue.Queue,
+
+		contract.WorkflowSweep:          sweep.Sweep,
+		contract.WorkflowScheduledSweep: sweep.ScheduledSweep,
 	} {
 		r.RegisterWorkflowWithOptions(w, workflow.RegisterOptions{Name: name})
 	}

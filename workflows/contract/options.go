@@ -89,6 +89,18 @@ func ActionChild(in ActionIn, verb v1.Verb, started time.Time) workflow.ChildWor
 	}
 }
 
+// SweepChild is for the sweep as a child of a scheduled run. Its id is the same for all, so that there is one at a time.
+func SweepChild() workflow.ChildWorkflowOptions {
+	return workflow.ChildWorkflowOptions{
+		WorkflowID:            SweepID,
+		TaskQueue:             ControlPlaneQueue,
+		WorkflowRunTimeout:    SweepLimit,
+		WaitForCancellation:   true,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+	}
+}
+
 // refusals are the reasons that retrying the same call at once can't change.
 func refusals() []string {
 	reasons := []v1.Reason{
@@ -100,4 +112,25 @@ func refusals() []string {
 		types[i] = string(r)
 	}
 	return types
+}
+
+// FleetActivity reads many entities on the control plane, or tells many something.
+func FleetActivity() workflow.ActivityOptions {
+	o := ControlActivity()
+	o.StartToCloseTimeout = time.Minute
+	o.RetryPolicy.MaximumAttempts = 4
+	return o
+}
+
+// SweepActivity is for what a sweep asks of a host. A host that does not take it up in time is left alone: nobody waits for
+// a sweep.
+func SweepActivity(queue string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue:              queue,
+		ScheduleToStartTimeout: 20 * time.Second,
+		StartToCloseTimeout:    SweepLimit,
+		HeartbeatTimeout:       15 * time.Second,
+		WaitForCancellation:    true,
+		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: 2},
+	}
 }

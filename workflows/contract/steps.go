@@ -127,6 +127,8 @@ type Observation struct {
 	// Repeated says how many observations were folded into this one.
 	Repeated int    `json:"repeated,omitempty"`
 	Message  string `json:"message,omitempty"`
+	// Sweep is set if a sweep says it, and not the host's agent: what is wanted is absent. It is not ordered by the numbers.
+	Sweep *SweepObservation `json:"sweep,omitempty"`
 }
 
 // After reports whether o is later than p.

@@ -33,7 +33,9 @@ type State struct {
 	Incompatible string    `json:"incompatible,omitempty"`
 	LeaseNo      int64     `json:"lease"`
 	OnlineAt     time.Time `json:"onlineAt,omitzero"`
-	Changed      time.Time `json:"changed"`
+	// Since is when the fleet first heard of the host: what it remembers of the host goes back to then.
+	Since   time.Time `json:"since,omitzero"`
+	Changed time.Time `json:"changed"`
 
 	Ledger Ledger `json:"ledger"`
 	// Debts are what the agent must remove before the host takes work again.

@@ -21,7 +21,7 @@ type Input struct {
 func Host(ctx workflow.Context, in Input) error {
 	s := in.State
 	if s == nil {
-		s = &State{Timings: in.Timings, Phase: v1.HostJoining}
+		s = &State{Timings: in.Timings, Phase: v1.HostJoining, Since: workflow.Now(ctx)}
 	}
 	loop := entity.New(ctx, s.Timings.ContinueAsNewAt)
 	if err := handle(loop, s); err != nil {

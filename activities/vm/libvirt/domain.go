@@ -11,6 +11,19 @@ import (
 
 func aboutDomain(name string) string { return "domain " + name }
 
+// Domains lists all domains by name.
+func (d *Driver) Domains(ctx context.Context) ([]string, error) {
+	op := operation{doing: "list the domains", object: "domains", limit: lookLimit}
+	return call(ctx, d, op, func(l *golibvirt.Libvirt) ([]string, error) {
+		all, _, err := l.ConnectListAllDomains(1, 0)
+		names := make([]string, 0, len(all))
+		for _, dom := range all {
+			names = append(names, dom.Name)
+		}
+		return names, err
+	})
+}
+
 // Domain looks at one domain.
 func (d *Driver) Domain(ctx context.Context, name string) (vm.Domain, error) {
 	op := operation{doing: "look at the domain " + name, object: aboutDomain(name), limit: lookLimit}
