@@ -56,6 +56,12 @@ bin/temporal: tools/go.mod tools/go.sum
 	@go -C tools build -ldflags '-s -w -X github.com/temporalio/cli/temporalcli.Version=$(TEMPORAL_VERSION)' \
 	  -o ../bin/temporal github.com/temporalio/cli/cmd/temporal
 
+# A Temporal server as in production, for the tests on PostgreSQL, in a module of its own.
+bin/temporal-server bin/temporal-sql-tool: tools/postgres/go.mod tools/postgres/go.sum
+	@echo 'building $(@F): some minutes, once'
+	@go -C tools/postgres build -ldflags '-s -w' -o ../../$@ \
+	  go.temporal.io/server/cmd/$(if $(findstring sql,$@),tools/sql,server)
+
 bin/golangci-lint: tools/lint/go.mod tools/lint/go.sum
 	@go -C tools/lint build -ldflags '-s -w' -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
@@ -77,6 +83,10 @@ unit: ## Run the tests beside the code; those of drivers need the runtimes
 .PHONY: e2e
 e2e: runtimes tools-run build build-faults ## Run the end-to-end tests: real Temporal, Docker, libvirt
 	@$(GOTEST) -timeout 30m $(ARGS) ./tests/e2e/...
+
+.PHONY: test-postgres
+test-postgres: ## Run the end-to-end tests against Temporal on PostgreSQL (long); ARGS='-run TestTheLastSlot' for the race alone
+	@tools/postgres/test.sh $(ARGS)
 
 .PHONY: replay
 replay: ## Replay the recorded histories against the workflows of today

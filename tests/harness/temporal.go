@@ -16,8 +16,12 @@ import (
 	"github.com/berth-dev/berth/workers/temporal"
 )
 
-// Temporal is a development server with the settings of temporal-dev.yaml on a free port of 127.0.0.1. Killed and
-// started again, it is the same server: the same address and database.
+// temporalOn is the environment variable that says where Temporal keeps its state: "postgres", in databases of the cluster
+// that libpq's variables name (see tools/postgres), or else a file.
+const temporalOn = "BERTH_TEST_TEMPORAL"
+
+// Temporal is a server with the settings of temporal-dev.yaml on a free port of 127.0.0.1: a development server, or one as in
+// production on PostgreSQL. Killed and started again, it is the same server: the same address and database.
 type Temporal struct {
 	*Process
 	// Address is host:port, Namespace the one that Berth uses.
@@ -29,31 +33,38 @@ type Temporal struct {
 	settings devserver.Settings
 }
 
-// StartTemporal starts a development server for this test.
+// StartTemporal starts a server for this test.
 func StartTemporal(t testing.TB) *Temporal {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(Root(t), "temporal-dev.yaml"))
 	require.NoError(t, err)
 	settings, err := devserver.ParseSettings(data)
 	require.NoError(t, err)
-	flags, err := settings.Flags()
-	require.NoError(t, err)
-
 	port, metrics := FreePort(t), FreePort(t)
 	s := &Temporal{
-		Metrics:   "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(metrics)) + "/metrics",
-		Address:   net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+		Metrics:   "http://" + address(metrics) + "/metrics",
+		Address:   address(port),
 		Namespace: settings.Namespace,
 		settings:  settings,
 	}
+	command := s.devServer
+	if os.Getenv(temporalOn) == "postgres" {
+		command = s.onPostgres
+	}
+	s.Process = Run(t, command(t, port, metrics))
+	return s
+}
+
+// devServer is a development server, with a database in a file.
+func (s *Temporal) devServer(t testing.TB, port, metrics int) Command {
+	t.Helper()
+	flags, err := s.settings.Flags()
+	require.NoError(t, err)
 	args := []string{
 		"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--metrics-port", strconv.Itoa(metrics),
 		"--db-filename", filepath.Join(t.TempDir(), "temporal.db"),
 	}
-	s.Process = Run(t, Command{
-		Name: "temporal", Path: Binary(t, "temporal"), Args: append(args, flags...), Ready: s.prepare,
-	})
-	return s
+	return Command{Name: "temporal", Path: Binary(t, "temporal"), Args: append(args, flags...), Ready: s.prepare}
 }
 
 // Client connects to the server; the connection closes with the test.
@@ -72,6 +83,15 @@ func (s *Temporal) CLI(args ...string) string {
 	return output(s.t, Binary(s.t, "temporal"), args...)
 }
 
+// reachable fails while nobody listens: the client's own attempts take seconds then.
+func (s *Temporal) reachable(ctx context.Context) error {
+	probe, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Address)
+	if err != nil {
+		return err
+	}
+	return probe.Close()
+}
+
 func (s *Temporal) dial(ctx context.Context) (client.Client, error) {
 	conn, err := temporal.Dial(ctx, temporal.Options{Bare: true, Address: s.Address, Namespace: s.Namespace},
 		slog.New(slog.DiscardHandler))
@@ -84,12 +104,7 @@ func (s *Temporal) dial(ctx context.Context) (client.Client, error) {
 // prepare does what `berth dev` does once the server answers: retention and search attributes. It fails while the
 // server does not answer.
 func (s *Temporal) prepare(ctx context.Context) error {
-	// A plain connection first: the client's own attempts take seconds when nobody listens yet.
-	probe, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Address)
-	if err != nil {
-		return err
-	}
-	if err := probe.Close(); err != nil {
+	if err := s.reachable(ctx); err != nil {
 		return err
 	}
 	c, err := s.dial(ctx)
