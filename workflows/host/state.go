@@ -101,7 +101,7 @@ func (s *State) Hello(h contract.Hello, now time.Time) (contract.Welcome, bool) 
 	}
 	s.Changed = now
 	s.offerRoom() // labels and capacity may be others than before
-	return contract.Welcome{LeaseNo: s.LeaseNo, Timings: s.Timings, Debts: s.Debts}, true
+	return contract.Welcome{LeaseNo: s.LeaseNo, Timings: s.Timings, Debts: slices.Clone(s.Debts)}, true
 }
 
 // Live makes the host online: the lease's first beat was acknowledged.
