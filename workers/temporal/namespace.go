@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -56,13 +57,16 @@ func MissingSearchAttributes(ctx context.Context, c client.Client, namespace str
 	return missing, nil
 }
 
-// EnsureSearchAttributes adds the search attributes that the namespace lacks, and waits until the server lists them.
-// Several processes may do so at once.
+// EnsureSearchAttributes adds the search attributes that the namespace lacks, and waits until the server knows them: a
+// cluster lists them at once, and takes them some seconds later. Several processes may do so at once.
 func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
 	for {
 		missing, err := MissingSearchAttributes(ctx, c, namespace)
-		if err != nil || len(missing) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(missing) == 0 {
+			return awaitSearchAttributes(ctx, c, namespace)
 		}
 		add := make(map[string]enumspb.IndexedValueType, len(missing))
 		for _, key := range contract.SearchAttributes() {
@@ -80,6 +84,30 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for search attributes %v: %w", missing, ctx.Err())
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// awaitSearchAttributes waits until the server takes all of Berth's search attributes.
+func awaitSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
+	var terms []string
+	for _, key := range contract.SearchAttributes() {
+		terms = append(terms, key.GetName()+" IS NULL")
+	}
+	query := strings.Join(terms, " AND ")
+	for {
+		_, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: query})
+		var unknown *serviceerror.InvalidArgument
+		switch {
+		case err == nil:
+			return nil
+		case !errors.As(err, &unknown):
+			return fmt.Errorf("look for the search attributes of namespace %q: %w", namespace, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until namespace %q takes its search attributes: %w", namespace, errors.Join(err, ctx.Err()))
 		case <-time.After(pollEvery):
 		}
 	}
