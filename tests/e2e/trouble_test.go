@@ -14,7 +14,7 @@ import (
 
 func TestContainerTrouble(t *testing.T) {
 	allowed := harness.OpenDir(t, "binds")
-	f := fleet(t, "--allow-path", allowed, "--log-level", "debug")
+	f := fleet(t, "--allow-path", allowed, "--allow-device", "/dev/full", "--log-level", "debug")
 	runAll(t, f, []subtest{
 		{"a crash is restarted on the host and counted", crashRestarts},
 		{"what is removed behind its back is made again", madeAgain},
@@ -22,6 +22,7 @@ func TestContainerTrouble(t *testing.T) {
 		{"a deploy that never gets healthy fails", neverHealthy},
 		{"want of memory is told as such", outOfMemory},
 		{"a port is waited for", portConflict},
+		{"a device is given to one at a time", deviceConflict},
 		{"binds need the host's leave", func(t *testing.T, f *harness.Fleet) { binds(t, f, allowed) }},
 		{"restart no", restartNo},
 		{"restart on-failure has a maximum", restartOnFailure},
@@ -110,6 +111,29 @@ func portConflict(t *testing.T, f *harness.Fleet) {
 	remove(t, f, "port-one")
 	f.AwaitPhase("port-two", soon, v1.PhaseRunning)
 	remove(t, f, "port-two")
+}
+
+func deviceConflict(t *testing.T, f *harness.Fleet) {
+	const line = "devices: [{host: /dev/full, container: /dev/given}]"
+	given := func(name string) string {
+		return docker(t, "exec", containerName(f, name), "sh", "-c", "ls -l /dev/given")
+	}
+	f.Apply(container(t, f, "device-one", line))
+	f.AwaitPhase("device-one", soon, v1.PhaseRunning)
+	require.Regexp(t, `^crw.*\b1, +7\b`, given("device-one"))
+	f.Apply(container(t, f, "device-two", line))
+	v := f.AwaitWorkload("device-two", soon, "it waits for the device", func(v v1.View) bool {
+		return v.Status.Reason == v1.ReasonNoCapacity
+	})
+	require.Equal(t, v1.PhasePending, v.Status.Phase)
+	require.Contains(t, v.Status.Message, "device /dev/full is reserved by device-one")
+	require.Empty(t, containersOf(t, f, "device-two"))
+	awaitSettled(f, f.Do("device-one", v1.VerbStop))
+	require.Equal(t, v1.PhasePending, f.Workload("device-two").Status.Phase, "who is stopped keeps it")
+	remove(t, f, "device-one")
+	f.AwaitPhase("device-two", soon, v1.PhaseRunning)
+	require.Regexp(t, `^crw.*\b1, +7\b`, given("device-two"))
+	remove(t, f, "device-two")
 }
 
 func binds(t *testing.T, f *harness.Fleet, allowed string) {
