@@ -23,7 +23,7 @@ func (a *Activities) Hosts(ctx context.Context, in contract.FleetHostsIn) (contr
 	slices.Sort(names)
 	names = slices.Compact(names)
 	err := each(ctx, len(names), func(ctx context.Context, i int) error {
-		_, err := a.Client.DescribeWorkflowExecution(ctx, contract.HostID(names[i]), "")
+		_, err := a.Client.DescribeWorkflow(ctx, contract.HostID(names[i]), "")
 		switch {
 		case isGone(err):
 			return contract.AsActivityError(contract.Permanent(v1.ReasonNotFound, "see `berth hosts`", "there is no host %q", names[i]))

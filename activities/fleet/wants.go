@@ -24,14 +24,14 @@ func (a *Activities) Wants(ctx context.Context, in contract.FleetWantsIn) (contr
 // want reads a workload's latest run. Its memo is written in the same step as its state changes, before any action begins.
 func (a *Activities) want(ctx context.Context, name string) (contract.Want, error) {
 	w := contract.Want{Workload: name}
-	resp, err := a.Client.DescribeWorkflowExecution(ctx, contract.WorkloadID(name), "")
+	resp, err := a.Client.DescribeWorkflow(ctx, contract.WorkloadID(name), "")
 	if isGone(err) {
 		return w, nil
 	}
 	if err != nil {
 		return w, unread("workload", name, err)
 	}
-	info := resp.GetWorkflowExecutionInfo()
+	info := resp.RawResponse.GetWorkflowExecutionInfo()
 	status, meta, shown, err := a.status(info)
 	if err != nil {
 		return w, unread("the status of workload", name, err)

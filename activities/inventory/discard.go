@@ -11,7 +11,7 @@ import (
 // Discard removes orphans, one after the other. A failure is one's own fate: the others are removed all the same.
 func (a *Activities) Discard(ctx context.Context, in contract.DiscardIn) (contract.DiscardOut, error) {
 	defer beat(ctx)()
-	failpoint.Hit(contract.ActivityDiscard+".begin", "")
+	failpoint.Hit(contract.ActivityDiscard+".begin", a.Host)
 	out := contract.DiscardOut{Fates: make([]contract.Fate, len(in.Orphans))}
 	for i, o := range in.Orphans {
 		kept, err := a.discard(ctx, o)
@@ -30,7 +30,7 @@ func (a *Activities) Discard(ctx context.Context, in contract.DiscardIn) (contra
 			a.Log.Info("orphan removed", "kind", t.Kind, "name", t.Name, "workload", t.Workload, "fence", t.Fence)
 		}
 	}
-	failpoint.Hit(contract.ActivityDiscard+".end", "")
+	failpoint.Hit(contract.ActivityDiscard+".end", a.Host)
 	return out, nil
 }
 

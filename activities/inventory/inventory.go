@@ -13,6 +13,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/berth-dev/berth/activities/failpoint"
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
 	"github.com/berth-dev/berth/workflows/contract"
@@ -39,6 +40,7 @@ type Source interface {
 
 // Activities run on the host's control queue.
 type Activities struct {
+	Host    string
 	Store   *record.Store
 	Runner  *step.Runner
 	Sources []Source
@@ -59,6 +61,7 @@ type listed struct {
 // Inventory returns one page of what the host holds, in the order of kind and name.
 func (a *Activities) Inventory(ctx context.Context, in contract.InventoryIn) (contract.InventoryOut, error) {
 	defer beat(ctx)()
+	failpoint.Hit(contract.ActivityInventory+".begin", a.Host)
 	var out contract.InventoryOut
 	if at := a.Rewound(); !at.IsZero() {
 		out.Rewound = at.UnixMilli()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/api/client"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/tests/harness"
@@ -212,4 +214,25 @@ func plain(text string) string {
 		}
 	}
 	return out.String()
+}
+
+// removeAll removes a directory behind everybody's back.
+func removeAll(t *testing.T, dir string) {
+	t.Helper()
+	require.NoError(t, os.RemoveAll(dir))
+}
+
+// writeRecords lets a host remember workloads that nobody knows.
+func writeRecords(t *testing.T, f *harness.Fleet, a *harness.Agent, n int) {
+	t.Helper()
+	for i := range n {
+		name := fmt.Sprintf("%s-w%04d", a.Host, i)
+		dir := filepath.Join(a.DataDir, "workloads", name)
+		require.NoError(t, os.MkdirAll(dir, 0o711))
+		data, err := json.Marshal(record.Record{
+			Fleet: f.ID, Host: a.Host, Workload: name, Kind: v1.KindContainer, Generation: 1, Fence: time.Now().UnixMilli(), Wanted: record.WantedStopped,
+		})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "record.json"), data, 0o600))
+	}
 }

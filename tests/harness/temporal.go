@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -31,6 +32,7 @@ type Temporal struct {
 	Metrics string
 
 	settings devserver.Settings
+	db       string
 }
 
 // StartTemporal starts a server for this test.
@@ -46,6 +48,7 @@ func StartTemporal(t testing.TB) *Temporal {
 		Address:   address(port),
 		Namespace: settings.Namespace,
 		settings:  settings,
+		db:        filepath.Join(t.TempDir(), "temporal.db"),
 	}
 	command := s.devServer
 	if os.Getenv(temporalOn) == "postgres" {
@@ -62,9 +65,21 @@ func (s *Temporal) devServer(t testing.TB, port, metrics int) Command {
 	require.NoError(t, err)
 	args := []string{
 		"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--metrics-port", strconv.Itoa(metrics),
-		"--db-filename", filepath.Join(t.TempDir(), "temporal.db"),
+		"--db-filename", s.db,
 	}
 	return Command{Name: "temporal", Path: Binary(t, "temporal"), Args: append(args, flags...), Ready: s.prepare}
+}
+
+// Empty kills the server and starts it with an empty database, at the same address.
+func (s *Temporal) Empty() {
+	s.t.Helper()
+	s.Kill()
+	for _, path := range []string{s.db, s.db + "-shm", s.db + "-wal"} {
+		if err := os.Remove(path); err != nil {
+			require.ErrorIs(s.t, err, fs.ErrNotExist)
+		}
+	}
+	s.Start()
 }
 
 // Client connects to the server; the connection closes with the test.

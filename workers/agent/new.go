@@ -63,7 +63,7 @@ func New(cfg Config, c client.Client, log *slog.Logger) (*Agent, error) {
 	if a.memory, err = openMemory(dir); err != nil {
 		return nil, err
 	}
-	a.inventory = &inventory.Activities{Store: a.store, Rewound: a.memory.rewound, Log: log}
+	a.inventory = &inventory.Activities{Host: cfg.Host, Store: a.store, Rewound: a.memory.rewound, Log: log}
 	if err := a.connectRuntimes(); err != nil {
 		return nil, err
 	}

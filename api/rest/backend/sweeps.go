@@ -41,12 +41,12 @@ func (b *Backend) StartSweep(ctx context.Context, r v1.SweepRequest, key string)
 
 // runningSweep is the answer to who finds a sweep running: it may be his own.
 func (b *Backend) runningSweep(ctx context.Context, id, key string) (v1.Sweep, error) {
-	info, err := b.Client.DescribeWorkflowExecution(ctx, contract.SweepID, id)
+	info, err := b.Client.DescribeWorkflow(ctx, contract.SweepID, id)
 	if err != nil {
 		return v1.Sweep{}, fault(err)
 	}
 	var own string
-	if _, err := b.memo(info.GetWorkflowExecutionInfo().GetMemo(), memoKey, &own); err != nil {
+	if _, err := b.memo(info.RawResponse.GetWorkflowExecutionInfo().GetMemo(), memoKey, &own); err != nil {
 		return v1.Sweep{}, err
 	}
 	if own == key {
@@ -62,7 +62,7 @@ func (b *Backend) Sweep(ctx context.Context, id string, p rest.Page) (v1.Sweep, 
 	if err != nil {
 		return v1.Sweep{}, err
 	}
-	resp, err := b.Client.DescribeWorkflowExecution(ctx, contract.SweepID, id)
+	resp, err := b.Client.DescribeWorkflow(ctx, contract.SweepID, id)
 	var bad *serviceerror.InvalidArgument
 	switch {
 	case isNotFound(err), errors.As(err, &bad):
@@ -70,7 +70,7 @@ func (b *Backend) Sweep(ctx context.Context, id string, p rest.Page) (v1.Sweep, 
 	case err != nil:
 		return v1.Sweep{}, fault(err)
 	}
-	info := resp.GetWorkflowExecutionInfo()
+	info := resp.RawResponse.GetWorkflowExecutionInfo()
 	sweep := v1.Sweep{StartedAt: info.GetStartTime().AsTime()}
 	if _, err := b.memo(info.GetMemo(), contract.MemoSweep, &sweep); err != nil {
 		return v1.Sweep{}, err
