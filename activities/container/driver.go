@@ -89,7 +89,9 @@ type Container struct {
 	// StartedAt and FinishedAt are zero if it never was.
 	StartedAt, FinishedAt time.Time
 	ExitCode              int
-	OutOfMemory           bool
+	// PID is its first process, as the host numbers it; zero if it does not run.
+	PID         int
+	OutOfMemory bool
 	// Error says why the last start failed.
 	Error string
 	// StopGrace is how long the container asked to be given at a stop; zero if it did not say.

@@ -1,3 +1,5 @@
+// Package lease keeps a host's place in the fleet: it says hello, holds the lease, and knows until when the host may
+// believe that it is still a member.
 package lease
 
 import (
@@ -12,18 +14,30 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/berth-dev/berth/activities/deadline"
 	"github.com/berth-dev/berth/activities/failpoint"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
+// Keeper is told what must be known before a lease can be live, and until when it then lasts.
+type Keeper interface {
+	// Welcomed takes the debts that a new lease comes with.
+	Welcomed(debts []contract.Debt)
+	// Renewed takes when the lease ends, by deadline.Now.
+	Renewed(until time.Duration)
+}
+
 // Holder holds the host's lease while the agent runs.
 type Holder struct {
+	// Keeper may be nil.
+	Keeper Keeper
+
 	client client.Client
 	log    *slog.Logger
 
 	mu       sync.Mutex
 	leaseNo  int64
-	deadline time.Duration // on bootTime
+	deadline time.Duration // by deadline.Now
 	stall    stall
 	lost     chan struct{} // closed when the lease in leaseNo has ended and hello must be said again
 }
@@ -32,7 +46,7 @@ type Holder struct {
 func NewHolder(c client.Client, log *slog.Logger) *Holder {
 	return &Holder{
 		client: c, log: log, lost: make(chan struct{}),
-		stall: stall{limit: contract.DefaultTimings().Lease, alive: bootTime()},
+		stall: stall{limit: contract.DefaultTimings().Lease, alive: deadline.Now()},
 	}
 }
 
@@ -47,11 +61,14 @@ func (h *Holder) LeaseNo() int64 {
 func (h *Holder) Live() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return bootTime() < h.deadline
+	return deadline.Now() < h.deadline
 }
 
 // expect prepares for the lease that a hello was granted.
 func (h *Holder) expect(w contract.Welcome) <-chan struct{} {
+	if h.Keeper != nil {
+		h.Keeper.Welcomed(w.Debts)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.leaseNo, h.lost = w.LeaseNo, make(chan struct{})
@@ -75,9 +92,13 @@ func (h *Holder) end(leaseNo int64) {
 func (h *Holder) acknowledged(leaseNo int64, sent, lease time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if leaseNo == h.leaseNo {
-		h.deadline = sent + lease
-		h.stall.acknowledged(leaseNo, sent)
+	if leaseNo != h.leaseNo {
+		return
+	}
+	h.deadline = sent + lease
+	h.stall.acknowledged(leaseNo, sent)
+	if h.Keeper != nil {
+		h.Keeper.Renewed(h.deadline)
 	}
 }
 
@@ -92,7 +113,7 @@ func (h *Holder) HoldLease(ctx context.Context, in contract.HoldLeaseIn) (contra
 	defer ticker.Stop()
 	announced := false
 	for {
-		sent := bootTime()
+		sent := deadline.Now()
 		err := h.beat(ctx, token, in)
 		switch {
 		case err == nil:

@@ -3,13 +3,15 @@ package lease
 import (
 	"context"
 	"time"
+
+	"github.com/berth-dev/berth/activities/deadline"
 )
 
 // stall notices that the process stood still for longer than a lease: it was frozen, or the machine slept. The fleet may have
 // moved its work meanwhile, and what it was about to do must not be done before it has been admitted again. This is not the
 // same as being cut off: who runs on knows that nothing newer has reached it, and carries on with what is under way.
 type stall struct {
-	// limit is a lease's length, alive when the process was last seen to run, on bootTime.
+	// limit is a lease's length, alive when the process was last seen to run, by deadline.Now.
 	limit, alive time.Duration
 	// since is when the process went on after it stood still, or zero.
 	since time.Duration
@@ -63,7 +65,7 @@ func (h *Holder) awaitResume(ctx context.Context, tick <-chan time.Time) {
 func (h *Holder) Stalled() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.stall.pulse(bootTime(), h.leaseNo)
+	h.stall.pulse(deadline.Now(), h.leaseNo)
 	return h.stall.since != 0
 }
 
@@ -71,5 +73,5 @@ func (h *Holder) Stalled() bool {
 func (h *Holder) Resume() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.stall.since, h.stall.alive = 0, bootTime()
+	h.stall.since, h.stall.alive = 0, deadline.Now()
 }

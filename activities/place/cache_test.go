@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
 	"github.com/berth-dev/berth/workflows/placement"
 )
 
@@ -43,7 +44,7 @@ func TestABurstReadsTheHostsOnceAndSpreads(t *testing.T) {
 			defer mu.Unlock()
 			hosts, err := c.get(t.Context(), time.Time{}, r.read)
 			require.NoError(t, err)
-			best, _ := placement.Rank(hosts, nil)
+			best, _ := placement.Rank(hosts, contract.Needs{}, nil)
 			c.granted(best[0], v1.Amounts{Memory: 1})
 			on[best[0]]++
 		})

@@ -20,7 +20,7 @@ func (a *Activities) candidates(ctx context.Context, in contract.PlaceIn, since 
 		return nil, nil, err
 	}
 	hosts = slices.DeleteFunc(slices.Clone(hosts), func(h v1.Host) bool { return in.Leaves != "" && h.Name == in.Leaves })
-	candidates, refusals := placement.Rank(hosts, in.Reserve.Placement)
+	candidates, refusals := placement.Rank(hosts, in.Reserve.Needs, in.Reserve.Placement)
 	return askFirst(candidates, in.Prefer), refusals, nil
 }
 

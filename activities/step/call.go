@@ -20,10 +20,10 @@ type Call struct {
 
 	store     *record.Store
 	exclusive bool
-	// mayAct, if set, says why the host must not change anything now.
-	mayAct   func() error
-	mu       sync.Mutex
-	progress v1.Progress
+	// mayAct, if set, says why the host must not change anything now; mayStart, why it must not start this workload.
+	mayAct, mayStart func() error
+	mu               sync.Mutex
+	progress         v1.Progress
 	// moved is the sum of what was moved before the last Progress.
 	moved int64
 }
@@ -75,6 +75,11 @@ func (c *Call) Mutate(ctx context.Context, name string, mutation func(ctx contex
 	}
 	if err := c.checkFence(); err != nil {
 		return err
+	}
+	if c.mayStart != nil {
+		if err := c.mayStart(); err != nil {
+			return err
+		}
 	}
 	if err := mutation(ctx); err != nil {
 		return err

@@ -27,6 +27,8 @@ type Hooks struct {
 	Late func(contract.LateStep)
 	// Done is called after every exclusive step, so that the workload is looked at again.
 	Done func(workload string)
+	// Strict is nil on a host that takes no strict workloads.
+	Strict Strict
 }
 
 // noHooks are those of a runner whose host has nothing to say.

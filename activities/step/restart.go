@@ -11,7 +11,7 @@ import (
 
 // Restart starts a workload that ended by itself, under its lock. It does nothing if, once the lock is held, still says
 // that the record no longer asks for it.
-func (r *Runner) Restart(ctx context.Context, rt Runtime, workload string, counted bool, still func(record.Record) bool) error {
+func (r *Runner) Restart(ctx context.Context, rt Runtime, workload string, counted bool, still func(record.Record) bool) (err error) {
 	unlock, err := r.store.Lock(ctx, workload, lockWait)
 	if err != nil {
 		return err
@@ -27,6 +27,11 @@ func (r *Runner) Restart(ctx context.Context, rt Runtime, workload string, count
 		}},
 		Dir: r.store.Dir(workload), Record: rec, store: r.store, exclusive: true, mayAct: r.MayAct,
 	}
+	leave, err := r.strictHere(c, *rec.Spec)
+	if err != nil {
+		return err
+	}
+	defer func() { leave(err == nil) }()
 	if counted {
 		// Counted before it is done: a crash in between counts one too many, never one too few.
 		if err := c.Save(func(rec *record.Record) { rec.Restarts++ }); err != nil {

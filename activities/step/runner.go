@@ -208,6 +208,13 @@ func (r *Runner) run(ctx context.Context, c *Call, step contract.Step, work Func
 		return *done, nil
 	}
 	c.Record = rec
+	if startsWorkload(step) {
+		leave, refused := r.strictHere(c, c.In.Spec)
+		if refused != nil {
+			return out, refused
+		}
+		defer func() { leave(err == nil) }()
+	}
 	if c.exclusive && step != contract.StepAcknowledge {
 		// What is wanted is on disk before the first mutation: a stop that is interrupted is never undone by a restart.
 		c.Record = rec.Begin(c.In, step)
@@ -223,6 +230,7 @@ func (r *Runner) run(ctx context.Context, c *Call, step contract.Step, work Func
 		return out, err
 	}
 	out.Bytes = c.bytes()
+	r.strictOver(c, step)
 	if c.In.Last {
 		return out, r.finish(ctx, c, step, out)
 	}

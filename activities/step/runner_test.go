@@ -34,6 +34,7 @@ type host struct {
 	store  *record.Store
 	runner *step.Runner
 	steps  map[contract.Step]step.Func
+	strict bool // what is run is
 }
 
 func newHost(t *testing.T, steps map[contract.Step]step.Func) *host {
@@ -53,13 +54,17 @@ func (h *host) run(s contract.Step, fence int64, last bool) (contract.StepOut, *
 	env.RegisterActivityWithOptions(h.runner.Activity(kind{steps: h.steps}, s), activity.RegisterOptions{Name: string(s)})
 	v, err := env.ExecuteActivity(string(s), contract.StepIn{
 		Ref:  contract.Ref{Workload: "web", Kind: v1.KindContainer, Generation: 1, Fence: fence},
-		Spec: v1.Workload{APIVersion: v1.APIVersion, Kind: v1.KindContainer, Container: &v1.ContainerSpec{Image: "i"}}, Last: last,
+		Spec: v1.Workload{APIVersion: v1.APIVersion, Kind: v1.KindContainer, Container: h.spec()}, Last: last,
 	})
 	var out contract.StepOut
 	if err == nil {
 		require.NoError(h.t, v.Get(&out))
 	}
 	return out, contract.FromActivityError(err)
+}
+
+func (h *host) spec() *v1.ContainerSpec {
+	return &v1.ContainerSpec{Image: "i", Common: v1.Common{Strict: h.strict}}
 }
 
 func (h *host) record() record.Record {

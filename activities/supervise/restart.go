@@ -35,7 +35,7 @@ func (s *Supervisor) noteRunning(workload string) {
 
 // restartLater plans the restart of a service that ended by itself, if its policy says so.
 func (s *Supervisor) restartLater(ctx context.Context, rt step.Runtime, r record.Record, exit contract.Exit) {
-	if !contract.RestartsAfter(r.Spec.Spec().Restart, exit, r.Restarts) || !s.Admitted() {
+	if !contract.RestartsAfter(r.Spec.Spec().Restart, exit, r.Restarts) || !s.Admitted() || !s.mayStart(r) {
 		return
 	}
 	wait, ok := s.planRestart(r, time.Now())

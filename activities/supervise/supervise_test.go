@@ -85,6 +85,12 @@ type watched struct {
 
 func watch(t *testing.T, admitted bool, change func(*record.Record)) *watched {
 	t.Helper()
+	return watchStrict(t, nil, admitted, change)
+}
+
+// watchStrict is watch on a host that takes strict workloads.
+func watchStrict(t *testing.T, l *lease, admitted bool, change func(*record.Record)) *watched {
+	t.Helper()
 	store, err := record.Open(t.TempDir(), "f", "h1")
 	require.NoError(t, err)
 	rec, err := store.Get("web")
@@ -99,10 +105,14 @@ func watch(t *testing.T, admitted bool, change func(*record.Record)) *watched {
 	require.NoError(t, store.Put(rec))
 	w := &watched{machine: &machine{state: contract.RunRunning}, t: t, store: store}
 	log := slog.New(slog.DiscardHandler)
-	w.sup = New(Config{
+	cfg := Config{
 		Host: "h1", Store: store, Runner: step.NewRunner(store, log), Runtimes: []step.Runtime{w.machine}, Member: member(1),
 		Admitted: func() bool { return admitted }, Send: w.take, Log: log,
-	})
+	}
+	if l != nil {
+		cfg.Strict, cfg.Runner.Strict = l, l
+	}
+	w.sup = New(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { w.sup.Run(ctx) })

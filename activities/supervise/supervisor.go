@@ -31,6 +31,14 @@ type Member interface {
 	LeaseNo() int64
 }
 
+// Strict is what the host keeps of its strict workloads.
+type Strict interface {
+	// MayStart says why a workload may not be started now, if so.
+	MayStart(workload string) error
+	// WasStopped reports whether a workload was stopped because the lease had ended, and not started since.
+	WasStopped(workload string) bool
+}
+
 // Config is what a Supervisor works with.
 type Config struct {
 	Host     string
@@ -42,6 +50,8 @@ type Config struct {
 	// Admitted reports whether the fleet has admitted this host since it booted, and since it stood still if it did: until
 	// then nothing is started.
 	Admitted func() bool
+	// Strict says of strict workloads whether they may be started, and whether they were stopped. Nil where there are none.
+	Strict Strict
 	// Send delivers an observation to the workload's entity.
 	Send func(ctx context.Context, workload string, o contract.Observation) error
 	Log  *slog.Logger
@@ -151,6 +161,7 @@ func (s *Supervisor) look(ctx context.Context, workload string) {
 		s.queue.addLater(ctx, workload, lookAgain)
 		return
 	}
+	s.explainStop(r, o)
 	if r.Attempt > 0 {
 		o = s.keepExit(ctx, r, o)
 	} else if o.State == contract.RunExited && o.Exit != nil {

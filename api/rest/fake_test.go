@@ -57,7 +57,7 @@ func sampleView() v1.View {
 func sampleHost(name string) v1.Host {
 	return v1.Host{
 		Name: name, State: v1.HostOnline, Reason: v1.ReasonNone, Message: "m", Cordoned: true, Labels: map[string]string{"zone": "a"},
-		Capacity: v1.Amounts{CPUs: 2500, Memory: 1 << 30, Disk: 1 << 40}, Workloads: 1, Debts: []string{"web"},
+		Capacity: v1.Amounts{CPUs: 2500, Memory: 1 << 30, Disk: 1 << 40}, Workloads: 1, Debts: []string{"web"}, Guard: true,
 		Runtimes: []v1.Runtime{{Name: "docker", Kinds: []v1.Kind{v1.KindContainer}, Version: "20", Ready: true, Message: "m"}},
 		Instance: "i1", Version: "v", LeaseNo: 4, OnlineAt: &at, LastChange: at,
 	}

@@ -29,7 +29,14 @@ func minimalVM() *Workload {
 	}
 }
 
-// fullContainer and fullVM set every field; TestFixturesAreFull holds them to it.
+// strictContainer is strict, which what has volumes can't be.
+func strictContainer() *Workload {
+	w := minimalContainer()
+	w.Container.Strict = true
+	return w
+}
+
+// fullContainer and fullVM set every other field; TestFixturesAreFull holds them to it.
 func fullContainer() *Workload {
 	w := minimalContainer()
 	w.Metadata.Labels = map[string]string{"app": "shop", "tier": "front"}
@@ -102,7 +109,7 @@ func fullVM() *Workload {
 func fixtures() map[string]*Workload {
 	return map[string]*Workload{
 		"minimal container": minimalContainer(), "full container": fullContainer(),
-		"minimal vm": minimalVM(), "full vm": fullVM(),
+		"minimal vm": minimalVM(), "full vm": fullVM(), "strict container": strictContainer(),
 	}
 }
 

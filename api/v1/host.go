@@ -48,7 +48,9 @@ type Host struct {
 	Reserved  Amounts           `json:"reserved"`
 	Workloads int               `json:"workloads"`
 	// Debts are workloads that the host must remove before it takes work again: they run elsewhere, or were removed by force.
-	Debts      []string   `json:"debts,omitempty"`
+	Debts []string `json:"debts,omitempty"`
+	// Guard is true if the host's guard runs. Without one the host takes nothing strict.
+	Guard      bool       `json:"guard"`
 	Runtimes   []Runtime  `json:"runtimes,omitempty"`
 	Instance   string     `json:"instance"`
 	Version    string     `json:"version,omitempty"`

@@ -160,4 +160,17 @@ func checkLoss(m *mistakes, p Path, w *Workload) {
 		m.add(p.Key("onHostLoss"), "must be %s: its volumes and disks are on one host", LossWait)
 	}
 	checkDuration(m, p.Key("moveAfter"), c.MoveAfter, 0, MaxMoveAfter)
+	checkStrict(m, p.Key("strict"), w)
+}
+
+// checkStrict refuses strict where it would promise nothing: what never moves has no second copy.
+func checkStrict(m *mistakes, p Path, w *Workload) {
+	if !w.Spec().Strict {
+		return
+	}
+	if w.Pinned() {
+		m.add(p, "must be false: its volumes and disks are on one host, so that it never moves and never has a second copy")
+	} else if _, moves := w.MovesAfter(); !moves {
+		m.add(p, "only with onHostLoss: %s: what waits for its host never has a second copy", LossReschedule)
+	}
 }

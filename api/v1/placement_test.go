@@ -42,3 +42,23 @@ func FuzzLabelCondition(f *testing.F) {
 		}
 	})
 }
+
+func TestStrictIsForWhatMoves(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Workload)
+		want   []string
+	}{
+		"a container":       {func(*Workload) {}, nil},
+		"one that says so":  {func(w *Workload) { w.Container.OnHostLoss = LossReschedule }, nil},
+		"a job":             {func(w *Workload) { w.Container.Type = TypeJob }, nil},
+		"one that waits":    {func(w *Workload) { w.Container.OnHostLoss = LossWait }, []string{"spec.strict: only with onHostLoss: reschedule: what waits for its host never has a second copy"}},
+		"one with a volume": {func(w *Workload) { w.Container.Volumes = []Mount{{Name: "data", Target: "/data"}} }, []string{"spec.strict: must be false: its volumes and disks are on one host, so that it never moves and never has a second copy"}},
+		"a virtual machine": {func(w *Workload) { *w = *minimalVM(); w.VM.Strict = true }, []string{"spec.strict: must be false: its volumes and disks are on one host, so that it never moves and never has a second copy"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := strictContainer()
+			c.change(w)
+			require.Equal(t, c.want, fieldErrors(t, w.Validate()))
+		})
+	}
+}

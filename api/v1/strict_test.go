@@ -38,7 +38,7 @@ func TestDecodeJSONTellsAllMistakesWithTheirPaths(t *testing.T) {
 		`spec.resources.memory: "5K" is not a size such as 512Mi or 2Gi: the unit is not known`,
 		`spec.resources.pids: must be a whole number`,
 		`spec.stopGracePeriod: "1d" is not a duration such as 30s, 5m or 24h`,
-		`spec.zzzzzz: unknown field: known here are type, job, restart, placement, priority, onHostLoss, moveAfter, stopGracePeriod, image, pull, command, args, env, ` +
+		`spec.zzzzzz: unknown field: known here are type, job, restart, placement, priority, onHostLoss, moveAfter, strict, stopGracePeriod, image, pull, command, args, env, ` +
 			`workingDir, user, hostname, init, stopSignal, ports, volumes, devices, resources, healthCheck, labels`,
 	}, fieldErrors(t, err))
 }

@@ -59,6 +59,9 @@ type Common struct {
 	OnHostLoss OnHostLoss `json:"onHostLoss,omitempty"`
 	// MoveAfter is how long a lost host is waited for before a move; at least the fleet's grace. Default 5m.
 	MoveAfter Duration `json:"moveAfter,omitempty"`
+	// Strict promises at most one copy at any moment, also while hosts are lost: a host that is cut off stops it itself before
+	// it starts elsewhere. Only for what moves when its host is lost.
+	Strict bool `json:"strict,omitempty"`
 	// StopGracePeriod is how long a graceful stop may take before it is forced. Default 10s for a container, 60s for a VM.
 	StopGracePeriod Duration `json:"stopGracePeriod,omitempty"`
 }

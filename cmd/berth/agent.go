@@ -43,6 +43,7 @@ type hostSettings struct {
 	libvirtURI   string
 	domainType   string
 	procFS       string
+	runDir       string
 	stall        time.Duration
 	synthetic    syntheticSettings
 }
@@ -80,6 +81,7 @@ func (h *hostSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&h.libvirtURI, "libvirt-uri", "", "URI of libvirt (default: qemu:///system)")
 	f.StringVar(&h.domainType, "domain-type", "", "kvm or qemu (default: kvm where the machine can)")
 	f.StringVar(&h.procFS, "procfs", boot.ProcFS, "where the host's proc filesystem is, by which its boots are told apart")
+	f.StringVar(&h.runDir, "run-dir", defaultRunDir, "directory, on tmpfs, of what agent and guard tell each other")
 	f.DurationVar(&h.stall, "stall-timeout", time.Minute, "how long a download may make no progress")
 	h.synthetic.define(f)
 }
@@ -104,6 +106,7 @@ func (h *hostSettings) args() []string {
 	add("libvirt-uri", h.libvirtURI)
 	add("domain-type", h.domainType)
 	add("procfs", h.procFS)
+	add("run-dir", h.runDir)
 	out = append(out, h.synthetic.args()...)
 	return append(out, "--max-concurrent-creates", itoa(h.creates), "--stall-timeout", h.stall.String())
 }
@@ -128,6 +131,7 @@ func (h *hostSettings) check(m *config.Mistakes) v1.Amounts {
 	}
 	m.Require(h.creates > 0, "max-concurrent-creates", "must be at least 1")
 	m.Require(strings.HasPrefix(h.procFS, "/"), "procfs", "%q is not an absolute path", h.procFS)
+	m.Require(h.runDir != "", "run-dir", "is needed")
 	m.Require(h.stall > 0, "stall-timeout", "must be more than nothing")
 	h.synthetic.check(m)
 	if h.synthetic.on {
@@ -176,7 +180,7 @@ func (s *agentSettings) run(ctx context.Context, a *app) error {
 // configs are one for each host that this process is.
 func (s *agentSettings) configs(amounts v1.Amounts) []agent.Config {
 	one := agent.Config{
-		Host: s.name, Fleet: s.fleet, DataDir: s.dataDir, Version: version, Labels: s.host.labels, Capacity: amounts,
+		Host: s.name, Fleet: s.fleet, DataDir: s.dataDir, RunDir: s.host.runDir, Version: version, Labels: s.host.labels, Capacity: amounts,
 		AllowPaths: s.host.allowPaths, AllowDevices: s.host.allowDevices, MaxConcurrentCreates: s.host.creates,
 		DockerHost: s.host.dockerHost, LibvirtURI: s.host.libvirtURI, DomainType: s.host.domainType,
 		StallTimeout: s.host.stall, ProcFS: s.host.procFS, Synthetic: s.host.synthetic.config(), Timings: s.timings.Timings,

@@ -49,7 +49,7 @@ func devCommand(a *app) *cobra.Command {
 		Use:   "dev",
 		Short: "Run a whole fleet on this machine",
 		Long: "Run a whole fleet on this machine: a Temporal development server with its database in the data directory, a\n" +
-			"server, and agents, each a process of its own. Ctrl-C ends them all; workloads run on, and a later `berth dev`\n" +
+			"server, agents and guards, each a process of its own. Ctrl-C ends them all; workloads run on, and a later `berth dev`\n" +
 			"with the same data directory goes on with them. Not for production: nobody is asked for a token.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), a) },

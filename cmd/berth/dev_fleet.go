@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/berth-dev/berth/activities/deadline"
 	"github.com/berth-dev/berth/api/client"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workers/config"
@@ -34,7 +36,7 @@ type devFleet struct {
 	children []*devserver.Child
 }
 
-// start starts the server, then the agents, and waits until the hosts are online.
+// start starts the server, then guards and agents, and waits until the hosts are online.
 func (d *devFleet) start(ctx context.Context) error {
 	api, err := client.New(client.Options{Address: d.url()})
 	if err != nil {
@@ -72,12 +74,33 @@ func (d *devFleet) startHosts(ctx context.Context, common []string) error {
 	}
 	for n := range s.hosts {
 		name := numbered(devHost, n+1)
+		if !s.host.synthetic.on {
+			if err := d.startGuard(ctx, name); err != nil {
+				return err
+			}
+		}
 		args := append([]string{"agent", "--host-id", name, "--data-dir", filepath.Join(dir, name)}, common...)
 		if err := d.launch(ctx, name, args, func(ctx context.Context) error { return d.hostReady(ctx, name) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// startGuard starts a host's guard, and waits for its first sign of life, so that the agent finds it.
+func (d *devFleet) startGuard(ctx context.Context, host string) error {
+	s := d.settings
+	args := []string{
+		"guard", "--host-id", host, "--fleet", s.fleet, "--run-dir", s.host.runDir,
+		"--log-level", s.log.level, "--log-format", s.log.format,
+	}
+	dir := deadline.DirOf(s.host.runDir, s.fleet, host)
+	return d.launch(ctx, "guard-"+host, args, func(context.Context) error {
+		if !dir.Guarded() {
+			return errors.New("it has shown no sign of life")
+		}
+		return nil
+	})
 }
 
 // launch starts our own program as a child.

@@ -47,7 +47,7 @@ func hostsAll(ctx context.Context, c *client.Client) (v1.HostList, error) {
 }
 
 func hostsTable(hosts []v1.Host, now time.Time) table {
-	t := table{head: []string{"HOST", "STATE", "WORKLOADS", "CPUS", "MEMORY", "DISK", "RUNTIMES", "SINCE", "REASON"}}
+	t := table{head: []string{"HOST", "STATE", "WORKLOADS", "CPUS", "MEMORY", "DISK", "RUNTIMES", "GUARD", "SINCE", "REASON"}}
 	for _, h := range hosts {
 		state := string(h.State)
 		message := oneLine(h.Message)
@@ -72,8 +72,15 @@ func hostsTable(hosts []v1.Host, now time.Time) table {
 			fmt.Sprintf("%s/%s", h.Reserved.CPUs, h.Capacity.CPUs),
 			bytes(float64(h.Reserved.Memory)) + "/" + bytes(float64(h.Capacity.Memory)),
 			bytes(float64(h.Reserved.Disk)) + "/" + bytes(float64(h.Capacity.Disk)),
-			strings.Join(runtimes, " "), age(now, h.LastChange), strings.Trim(string(h.Reason)+": "+message, ": "),
+			strings.Join(runtimes, " "), yesNo(h.Guard), age(now, h.LastChange), strings.Trim(string(h.Reason)+": "+message, ": "),
 		})
 	}
 	return t
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }

@@ -50,7 +50,7 @@ func newRoot(a *app) *cobra.Command {
 	add("use", verbCommands(a)...)
 	add("fleet", hostsCommand(a), hostCommand(a), actionsCommand(a), actionCommand(a), sweepCommand(a))
 	add("fleet", cordonCommands(a)...)
-	add("run", devCommand(a), serverCommand(a), agentCommand(a), tokenCommand(a), keyCommand(a), versionCommand(a))
+	add("run", devCommand(a), serverCommand(a), agentCommand(a), guardCommand(a), tokenCommand(a), keyCommand(a), versionCommand(a))
 	return root
 }
 

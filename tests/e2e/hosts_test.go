@@ -199,7 +199,7 @@ func TestAForgottenHost(t *testing.T) {
 func TestAnotherAgentForTheSameHostIsRefused(t *testing.T) {
 	t.Parallel()
 	f := fleet(t)
-	other := f.StartAgent(hostName+"-copy", append([]string{"--host-id", hostName}, pace...)...)
+	other := f.StartAgent(hostName+"-copy", append([]string{"--host-id", hostName, "--run-dir", t.TempDir()}, pace...)...)
 	require.NotZero(t, other.Await(soon))
 	require.Contains(t, other.Log(), "known as instance")
 	h := f.AwaitHost(hostName, soon, v1.HostOnline)

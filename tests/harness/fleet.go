@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/berth-dev/berth/activities/deadline"
 )
 
 // Fleet is an installation of its own for one test: its id marks all that it makes on this machine, and all that is
@@ -28,8 +31,11 @@ type Fleet struct {
 	Temporal *Temporal
 	Servers  []*Process
 	Agents   []*Agent
+	Guards   []*Process
 	// FailpointsDir holds the switches of failpoints; see Failpoints.
 	FailpointsDir string
+	// RunDir is what agents and guards share, on tmpfs.
+	RunDir string
 
 	t         testing.TB
 	binary    string
@@ -60,7 +66,7 @@ func Synthetic() Option { return func(f *Fleet) { f.synthetic = true } }
 // StartServer and StartAgent.
 func NewFleet(t testing.TB, options ...Option) *Fleet {
 	t.Helper()
-	f := &Fleet{ID: uniqueID(t), t: t, binary: "berth", FailpointsDir: t.TempDir()}
+	f := &Fleet{ID: uniqueID(t), t: t, binary: "berth", FailpointsDir: t.TempDir(), RunDir: memoryDir(t)}
 	for _, o := range options {
 		o(f)
 	}
@@ -79,7 +85,7 @@ func NewFleet(t testing.TB, options ...Option) *Fleet {
 func (f *Fleet) In(t testing.TB) *Fleet {
 	own := *f
 	own.t = t
-	own.Servers, own.Agents = slices.Clone(f.Servers), slices.Clone(f.Agents)
+	own.Servers, own.Agents, own.Guards = slices.Clone(f.Servers), slices.Clone(f.Agents), slices.Clone(f.Guards)
 	return &own
 }
 
@@ -106,12 +112,27 @@ func (f *Fleet) StartAgent(host string, args ...string) *Agent {
 	f.t.Helper()
 	dir := OpenDir(f.t, host)
 	p := f.run("agent-"+host, nil, append([]string{
-		"agent", "--host-id", host, "--data-dir", filepath.Join(dir, "data"),
+		"agent", "--host-id", host, "--data-dir", filepath.Join(dir, "data"), "--run-dir", f.RunDir,
 		"--temporal-address", f.Temporal.Address, "--namespace", f.Temporal.Namespace, "--fleet", f.ID,
 	}, args...))
 	a := &Agent{Process: p, Host: host, DataDir: filepath.Join(dir, "data")}
 	f.Agents = append(f.Agents, a)
 	return a
+}
+
+// StartGuard starts `berth guard` for a host, and waits until it guards. Args are added to its arguments.
+func (f *Fleet) StartGuard(host string, args ...string) *Process {
+	f.t.Helper()
+	dir := deadline.DirOf(f.RunDir, f.ID, host)
+	guarding := func(context.Context) error {
+		if !dir.Guarded() {
+			return errors.New("it has shown no sign of life")
+		}
+		return nil
+	}
+	p := f.run("guard-"+host, guarding, append([]string{"guard", "--host-id", host, "--fleet", f.ID, "--run-dir", f.RunDir}, args...))
+	f.Guards = append(f.Guards, p)
+	return p
 }
 
 func (f *Fleet) run(name string, isReady func(context.Context) error, args []string) *Process {

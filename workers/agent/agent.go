@@ -18,6 +18,7 @@ import (
 	"github.com/berth-dev/berth/activities/lease"
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
+	"github.com/berth-dev/berth/activities/strict"
 	"github.com/berth-dev/berth/activities/supervise"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
@@ -45,7 +46,9 @@ type Agent struct {
 	supervisor *supervise.Supervisor
 	memory     *memory
 	inventory  *inventory.Activities
-	cleanup    []func() error
+	// strict is nil on a synthetic host, which takes no strict workloads.
+	strict  *strict.Keeper
+	cleanup []func() error
 
 	mu sync.Mutex
 	// admitted is true once the fleet admitted this host since it booted, member from an admission to the lease's end.
@@ -62,6 +65,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	supervising.Go(func() { a.supervisor.Run(sctx) })
 	supervising.Go(func() { a.watchRuntimes(sctx) })
 	supervising.Go(func() { a.holder.Watch(sctx) })
+	if a.strict != nil {
+		supervising.Go(func() { a.strict.Run(sctx) })
+	}
 	defer supervising.Wait()
 	defer stopSupervisor()
 	defer a.stopWorkers()
@@ -117,7 +123,7 @@ func (a *Agent) hello(ctx context.Context) contract.Hello {
 	h := contract.Hello{
 		Host: a.cfg.Host, Fleet: a.cfg.Fleet, Instance: a.instance, BootID: a.boot.ID,
 		Contract: contractNumber(), Version: a.cfg.Version, Labels: a.cfg.Labels, Devices: a.cfg.AllowDevices,
-		Capacity: capacity(a.cfg.DataDir, a.cfg.Capacity), Runtimes: a.probe(ctx),
+		Capacity: capacity(a.cfg.DataDir, a.cfg.Capacity), Runtimes: a.probe(ctx), Guard: a.guarded(),
 	}
 	for _, r := range a.store.List() {
 		if !r.Tombstone() {
@@ -195,34 +201,32 @@ func (a *Agent) probe(ctx context.Context) []v1.Runtime {
 	return probed
 }
 
-// watchRuntimes tells the fleet when a runtime comes or goes, so that work for it is taken as soon as it is there.
+func (a *Agent) guarded() bool { return a.strict != nil && a.strict.Guarded() }
+
+// watchRuntimes tells the fleet when a runtime or the guard comes or goes, so that work for it is taken as soon as it is there.
 func (a *Agent) watchRuntimes(ctx context.Context) {
 	ticker := time.NewTicker(probeEvery)
 	defer ticker.Stop()
-	var told []v1.Runtime
-	var toldLease int64
+	var told contract.Capability
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		leaseNo, now := a.holder.LeaseNo(), a.probe(ctx)
-		if leaseNo == 0 || ctx.Err() != nil {
-			continue
-		}
-		if leaseNo == toldLease && reflect.DeepEqual(now, told) {
+		now := contract.Capability{LeaseNo: a.holder.LeaseNo(), Runtimes: a.probe(ctx), Guard: a.guarded()}
+		if now.LeaseNo == 0 || ctx.Err() != nil || reflect.DeepEqual(now, told) {
 			continue
 		}
 		sctx, cancel := context.WithTimeout(ctx, probeTimeout)
-		err := a.client.SignalWorkflow(sctx, contract.HostID(a.cfg.Host), "", contract.SignalCapability, contract.Capability{
-			LeaseNo: leaseNo, Capacity: capacity(a.cfg.DataDir, a.cfg.Capacity), Runtimes: now,
-		})
+		signal := now
+		signal.Capacity = capacity(a.cfg.DataDir, a.cfg.Capacity)
+		err := a.client.SignalWorkflow(sctx, contract.HostID(a.cfg.Host), "", contract.SignalCapability, signal)
 		cancel()
 		if err != nil {
 			a.log.Warn("the runtimes' state could not be told; it is told again", "error", err)
 			continue
 		}
-		told, toldLease = now, leaseNo
+		told = now
 	}
 }

@@ -16,6 +16,8 @@ type Config struct {
 	Fleet string
 	// DataDir holds all that the agent keeps. It belongs to this agent alone.
 	DataDir string
+	// RunDir holds what agent and guard tell each other: on tmpfs, shared by all agents of the machine.
+	RunDir  string
 	Version string
 	Labels  map[string]string
 	// Capacity overrides what is read from the machine, field by field where it is not zero.

@@ -56,6 +56,9 @@ func (a *Agent) payOnce(ctx context.Context, debts []contract.Debt) (unpaid []co
 			unpaid = append(unpaid, d)
 			continue
 		}
+		if a.strict != nil {
+			a.strict.Paid(d.Workload)
+		}
 		a.log.Info("debt paid", "workload", d.Workload, "fence", d.Fence)
 		paid = append(paid, d)
 	}

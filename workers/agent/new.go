@@ -12,11 +12,13 @@ import (
 	"github.com/berth-dev/berth/activities/boot"
 	"github.com/berth-dev/berth/activities/container"
 	"github.com/berth-dev/berth/activities/container/docker"
+	"github.com/berth-dev/berth/activities/deadline"
 	"github.com/berth-dev/berth/activities/image"
 	"github.com/berth-dev/berth/activities/inventory"
 	"github.com/berth-dev/berth/activities/lease"
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
+	"github.com/berth-dev/berth/activities/strict"
 	"github.com/berth-dev/berth/activities/supervise"
 	"github.com/berth-dev/berth/activities/synthetic"
 	"github.com/berth-dev/berth/activities/vm"
@@ -75,12 +77,37 @@ func New(cfg Config, c client.Client, log *slog.Logger) (*Agent, error) {
 			a.inventory.Sources = append(a.inventory.Sources, source)
 		}
 	}
-	a.supervisor = supervise.New(supervise.Config{
+	supervising := supervise.Config{
 		Host: cfg.Host, BootID: a.boot.ID, Store: a.store, Runner: a.runner, Runtimes: a.runtimes,
 		Member: a.holder, Admitted: a.mayRestart, Send: a.observe, Log: log,
-	})
+	}
+	if cfg.Synthetic == nil {
+		if err := a.keepStrict(); err != nil {
+			return nil, err
+		}
+		supervising.Strict = a.strict
+	}
+	a.supervisor = supervise.New(supervising)
 	a.runner.Hooks = step.Hooks{Member: a.isMember, MayAct: a.mayAct, Late: a.tellLate, Done: a.supervisor.Look}
+	if a.strict != nil {
+		a.runner.Strict = a.strict
+	}
 	return a, nil
+}
+
+// keepStrict takes over the host's deadline.
+func (a *Agent) keepStrict() error {
+	k, err := strict.Open(strict.Config{
+		Dir: deadline.DirOf(a.cfg.RunDir, a.cfg.Fleet, a.cfg.Host), Fleet: a.cfg.Fleet, Host: a.cfg.Host,
+		DockerHost: a.cfg.DockerHost, LibvirtURI: a.cfg.LibvirtURI, Runtimes: a.runtimes, Log: a.log,
+		Ready: func(workload string) { a.supervisor.Look(workload) },
+	}, a.store.List())
+	if err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	a.cleanup = append(a.cleanup, k.Close)
+	a.strict, a.holder.Keeper = k, k
+	return nil
 }
 
 func (a *Agent) connectRuntimes() error {

@@ -16,6 +16,8 @@ type Needs struct {
 	// Labels of the workload, and the one of them by which it is kept apart, so that the ledger can check it.
 	Labels map[string]string `json:"labels,omitempty"`
 	Apart  string            `json:"apart,omitempty"`
+	// Strict needs a host with a guard.
+	Strict bool `json:"strict,omitempty"`
 }
 
 // PortClaim is a port of the host. An empty IP claims the port on all addresses.
@@ -46,6 +48,8 @@ type Hello struct {
 	Runtimes []v1.Runtime      `json:"runtimes"`
 	Devices  []string          `json:"devices,omitempty"`
 	Holds    []Held            `json:"holds,omitempty"`
+	// Guard is true if the host's guard runs.
+	Guard bool `json:"guard,omitempty"`
 }
 
 // Welcome is the answer to hello. A refusal carries Refused and nothing else.
@@ -75,11 +79,16 @@ type EvictRequest struct {
 	Fence    int64  `json:"fence"`
 	// Volumes is as in Debt.
 	Volumes bool `json:"volumes,omitempty"`
+	// Grace, for a strict workload, is how long after the end of the host's lease it may at last be let go: the host has
+	// stopped it by then. Zero asks for no such wait.
+	Grace time.Duration `json:"grace,omitempty"`
 }
 
 // EvictReply says whether the workload may be started elsewhere. A host that is not away refuses.
 type EvictReply struct {
 	Refused string `json:"refused,omitempty"`
+	// Wait, if it is more than nothing, is how long the host may still run it.
+	Wait time.Duration `json:"wait,omitempty"`
 }
 
 // DebtsPaid tells Host what its agent has removed. It is a signal.
@@ -166,13 +175,17 @@ type LeaseEnded struct {
 	// Left is true if the agent said goodbye; false if the lease ran out.
 	Left    bool   `json:"left"`
 	Message string `json:"message,omitempty"`
+	// RanOut is true if no beat came for as long as the lease lasts. Else the agent may believe in it for that long.
+	RanOut bool `json:"ranOut,omitempty"`
 }
 
-// Capability tells Host that a runtime came or went, or that capacity changed. It is a signal, from the agent.
+// Capability tells Host that a runtime or the guard came or went, or that capacity changed. It is a signal, from the agent.
 type Capability struct {
 	LeaseNo  int64        `json:"lease"`
 	Capacity v1.Amounts   `json:"capacity"`
 	Runtimes []v1.Runtime `json:"runtimes"`
+	// Guard is as in Hello.
+	Guard bool `json:"guard,omitempty"`
 }
 
 // LeaseInput starts a Lease workflow, and is its renew signal.

@@ -30,8 +30,11 @@ func RestartsAfter(p *v1.RestartPolicy, exit Exit, restarts int) bool {
 // NeedsOf is what a workload takes of a host. A container without limits takes no more than its ports and devices.
 func NeedsOf(w v1.Workload) Needs {
 	n := Needs{Kind: w.Kind, Labels: w.Metadata.Labels}
-	if c := w.Spec(); c != nil && c.Placement != nil {
-		n.Apart = c.Placement.Apart
+	if c := w.Spec(); c != nil {
+		n.Strict = c.Strict
+		if c.Placement != nil {
+			n.Apart = c.Placement.Apart
+		}
 	}
 	switch {
 	case w.Container != nil:

@@ -40,6 +40,8 @@ type Room struct {
 	Free   v1.Amounts        `json:"free"`
 	Labels map[string]string `json:"labels,omitempty"`
 	Kinds  []v1.Kind         `json:"kinds,omitempty"`
+	// Guard is true if the host takes strict workloads.
+	Guard bool `json:"guard,omitempty"`
 }
 
 // AskAhead asks whether anybody in the queue goes before a newcomer that a host would have room for.

@@ -62,6 +62,8 @@ type WorkloadFull struct {
 	Workload v1.Workload  `json:"workload"`
 	Status   v1.Status    `json:"status"`
 	Attempts []v1.Attempt `json:"attempts,omitempty"`
+	// Timings are those that the workload took at its first apply.
+	Timings Timings `json:"timings,omitzero"`
 }
 
 // PlaceIn is the input of the activity Place.

@@ -10,12 +10,17 @@ import (
 )
 
 // Evict turns the reservation of a workload into a debt, so that it may start elsewhere: whatever this host still runs of
-// it is removed before the host takes work again. It is refused unless the host is away. A repeat changes nothing.
+// it is removed before the host takes work again. It is refused unless the host is away, and put off while the host may still
+// run a strict workload. A repeat changes nothing.
 func (s *State) Evict(req contract.EvictRequest, now time.Time) contract.EvictReply {
 	debt := contract.Debt{Workload: req.Workload, Fence: req.Fence, Volumes: req.Volumes}
 	if s.Instance != req.Instance {
 		// Forgotten: nobody is waited for, but if that machine is adopted it still has to pay.
-		if f, known := s.Former[req.Instance]; known {
+		f, known := s.Former[req.Instance]
+		if wait := mayStillRun(f.LeaseOver, req.Grace, now); wait > 0 {
+			return contract.EvictReply{Wait: wait}
+		}
+		if known {
 			delete(f.Entries, req.Workload)
 			f.Debts = indebted(f.Debts, debt)
 			s.Former[req.Instance] = f
@@ -25,9 +30,21 @@ func (s *State) Evict(req contract.EvictRequest, now time.Time) contract.EvictRe
 	if s.Phase == v1.HostOnline || s.Phase == v1.HostJoining {
 		return contract.EvictReply{Refused: fmt.Sprintf("host %s is %s", s.Name, s.Phase)}
 	}
+	if wait := mayStillRun(s.LeaseOver, req.Grace, now); wait > 0 {
+		return contract.EvictReply{Wait: wait}
+	}
 	s.Ledger.Release(contract.ReleaseRequest{Workload: req.Workload, Fence: req.Fence}, now)
 	s.Debts, s.Changed = indebted(s.Debts, debt), now
 	return contract.EvictReply{}
+}
+
+// mayStillRun is for how long yet a host whose lease ended may run a strict workload, which it has stopped after the grace.
+// What is not strict has none.
+func mayStillRun(leaseOver time.Time, grace time.Duration, now time.Time) time.Duration {
+	if grace <= 0 {
+		return 0
+	}
+	return max(0, leaseOver.Add(grace).Sub(now))
 }
 
 // indebted adds a debt in the place of an earlier one of the same workload. Volumes that had to go still have to.
@@ -88,7 +105,7 @@ func (s *State) leave() {
 	if s.Former == nil {
 		s.Former = map[string]Former{}
 	}
-	s.Former[s.Instance] = Former{Entries: s.Ledger.Entries, Debts: s.Debts}
+	s.Former[s.Instance] = Former{Entries: s.Ledger.Entries, Debts: s.Debts, LeaseOver: s.LeaseOver}
 	s.Instance, s.Ledger.Entries, s.Debts = "", nil, nil
 }
 
@@ -96,7 +113,7 @@ func (s *State) leave() {
 func (s *State) enter(instance string) {
 	f := s.Former[instance]
 	delete(s.Former, instance)
-	s.Instance, s.Ledger.Entries, s.Debts = instance, f.Entries, f.Debts
+	s.Instance, s.Ledger.Entries, s.Debts, s.LeaseOver = instance, f.Entries, f.Debts, f.LeaseOver
 }
 
 func debtors(debts []contract.Debt) []string {

@@ -152,3 +152,44 @@ func TestVolumesThatHadToGoStillHaveTo(t *testing.T) {
 	require.Empty(t, evict(s, 7).Refused)
 	require.Equal(t, []contract.Debt{{Workload: "web", Fence: 7, Volumes: true}}, s.Debts, "a later life of the name does not save them")
 }
+
+func TestAStrictWorkloadIsLetGoOnlyWhenItsHostHasStoppedIt(t *testing.T) {
+	timings := contract.DefaultTimings()
+	strictly := contract.EvictRequest{Host: "h1", Instance: "i1", Workload: "web", Fence: 5, Grace: timings.Grace}
+	for name, c := range map[string]struct {
+		ended contract.LeaseEnded
+		from  time.Duration // from when the grace counts, after the end was handled
+	}{
+		"its lease ran out":  {contract.LeaseEnded{LeaseNo: 1, RanOut: true}, 0},
+		"its lease broke":    {contract.LeaseEnded{LeaseNo: 1}, timings.Lease},
+		"its agent has left": {contract.LeaseEnded{LeaseNo: 1, Left: true}, timings.Lease},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := online(t)
+			require.True(t, ask(s, "web", v1.KindContainer, 600).Granted)
+			require.NoError(t, s.Bind(contract.BindRequest{Workload: "web", Fence: 1}, now))
+			s.Ended(c.ended, now)
+			due := now.Add(c.from + timings.Grace)
+			require.Equal(t, contract.EvictReply{Wait: time.Second}, s.Evict(strictly, due.Add(-time.Second)))
+			require.Contains(t, s.Ledger.Entries, "web")
+			require.Empty(t, s.Debts)
+			require.NoError(t, s.Forget(due.Add(-time.Second)))
+			require.Equal(t, contract.EvictReply{Wait: time.Second}, s.Evict(strictly, due.Add(-time.Second)), "forgotten in the meantime")
+			require.Equal(t, contract.EvictReply{}, s.Evict(strictly, due))
+		})
+	}
+}
+
+func TestAHostWithoutAGuardTakesNothingStrict(t *testing.T) {
+	s := online(t)
+	strictly := contract.ReserveRequest{Workload: "web", Fence: 1, Needs: contract.Needs{Kind: v1.KindContainer, Strict: true}}
+	reply := s.Reserve(strictly, now)
+	require.Equal(t, v1.ReasonNoMatchingHost, reply.Reason)
+	require.Equal(t, contract.NoGuard, reply.Short)
+	s.outbox = nil
+	s.Capability(contract.Capability{LeaseNo: s.LeaseNo, Runtimes: s.Runtimes, Guard: true}, now)
+	require.True(t, s.View().Guard)
+	require.Equal(t, contract.SignalRoom, s.outbox[0].signal, "who waits hears of the guard")
+	strictly.Passed = true
+	require.True(t, s.Reserve(strictly, now).Granted)
+}

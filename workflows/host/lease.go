@@ -61,7 +61,7 @@ func hold(ctx workflow.Context, in contract.LeaseInput, renew workflow.ReceiveCh
 	var out contract.HoldLeaseOut
 	switch err := held.Get(ctx, &out); {
 	case err != nil:
-		end.Message = lossMessage(err, in.Timings.Lease)
+		end.Message, end.RanOut = lossMessage(err, in.Timings.Lease), ranOut(err)
 	default:
 		end.Left = out.Left
 		end.Message = "the agent gave its lease up"
@@ -82,9 +82,14 @@ func hold(ctx workflow.Context, in contract.LeaseInput, renew workflow.ReceiveCh
 	}
 }
 
-func lossMessage(err error, lease time.Duration) string {
+// ranOut reports whether a lease ended because no beat came for as long as it lasts.
+func ranOut(err error) bool {
 	var timeout *temporal.TimeoutError
-	if errors.As(err, &timeout) {
+	return errors.As(err, &timeout)
+}
+
+func lossMessage(err error, lease time.Duration) string {
+	if ranOut(err) {
 		return "no beat from the agent for " + lease.String()
 	}
 	return "the lease ended: " + err.Error()

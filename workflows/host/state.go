@@ -25,14 +25,18 @@ type State struct {
 	Labels   map[string]string `json:"labels,omitempty"`
 	Runtimes []v1.Runtime      `json:"runtimes,omitempty"`
 	Devices  []string          `json:"devices,omitempty"`
+	// Guard is true if the host's guard runs, as its agent says.
+	Guard bool `json:"guard,omitempty"`
 
 	Phase   v1.HostState `json:"phase"`
 	Message string       `json:"message,omitempty"`
 	// Cordoned is an admin's wish, Incompatible the reason why Berth takes no work here by itself.
-	Cordoned     bool      `json:"cordoned,omitempty"`
-	Incompatible string    `json:"incompatible,omitempty"`
-	LeaseNo      int64     `json:"lease"`
-	OnlineAt     time.Time `json:"onlineAt,omitzero"`
+	Cordoned     bool   `json:"cordoned,omitempty"`
+	Incompatible string `json:"incompatible,omitempty"`
+	LeaseNo      int64  `json:"lease"`
+	// LeaseOver is when the host itself must have taken its last lease for ended.
+	LeaseOver time.Time `json:"leaseOver,omitzero"`
+	OnlineAt  time.Time `json:"onlineAt,omitzero"`
 	// Since is when the fleet first heard of the host: what it remembers of the host goes back to then.
 	Since   time.Time `json:"since,omitzero"`
 	Changed time.Time `json:"changed"`
@@ -61,6 +65,8 @@ type State struct {
 type Former struct {
 	Entries map[string]Entry `json:"entries,omitempty"`
 	Debts   []contract.Debt  `json:"debts,omitempty"`
+	// LeaseOver is as in State.
+	LeaseOver time.Time `json:"leaseOver,omitzero"`
 }
 
 type notice struct {
@@ -89,7 +95,7 @@ func (s *State) Hello(h contract.Hello, now time.Time) (contract.Welcome, bool) 
 		s.enter(h.Instance)
 	}
 	s.Name, s.Fleet, s.BootID, s.Version = h.Host, h.Fleet, h.BootID, h.Version
-	s.Labels, s.Runtimes, s.Devices = h.Labels, h.Runtimes, h.Devices
+	s.Labels, s.Runtimes, s.Devices, s.Guard = h.Labels, h.Runtimes, h.Devices, h.Guard
 	s.Ledger.Capacity = h.Capacity
 	s.LeaseNo++
 	if s.Phase != v1.HostOnline {
@@ -120,7 +126,10 @@ func (s *State) Ended(l contract.LeaseEnded, now time.Time) {
 	if l.LeaseNo != s.LeaseNo || s.Phase != v1.HostOnline && s.Phase != v1.HostJoining {
 		return
 	}
-	s.Changed = now
+	s.Changed, s.LeaseOver = now, now
+	if !l.RanOut {
+		s.LeaseOver = now.Add(s.Timings.Lease)
+	}
 	if l.Left {
 		s.Phase, s.Message = v1.HostLeft, "the agent was stopped; its workloads run on"
 		s.retellDrain()
@@ -130,12 +139,12 @@ func (s *State) Ended(l contract.LeaseEnded, now time.Time) {
 	s.tell(contract.SignalHostLost)
 }
 
-// Capability takes what the agent says of its runtimes and its capacity.
+// Capability takes what the agent says of its runtimes, its guard and its capacity.
 func (s *State) Capability(c contract.Capability, now time.Time) {
 	if c.LeaseNo != s.LeaseNo {
 		return
 	}
-	s.Runtimes, s.Ledger.Capacity, s.Changed = c.Runtimes, c.Capacity, now
+	s.Runtimes, s.Guard, s.Ledger.Capacity, s.Changed = c.Runtimes, c.Guard, c.Capacity, now
 	s.offerRoom()
 }
 
@@ -187,6 +196,9 @@ func (s *State) reserve(req contract.ReserveRequest, now time.Time) contract.Res
 	}
 	if why := req.Placement.Refuses(s.Name, s.Labels); why != "" {
 		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: why}
+	}
+	if req.Needs.Strict && !s.Guard {
+		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: contract.NoGuard}
 	}
 	if ok, why := s.runs(req.Needs.Kind); !ok {
 		return contract.ReserveReply{Reason: v1.ReasonRuntimeUnavailable, Short: why}
@@ -283,7 +295,7 @@ func (s *State) offerRoom() {
 }
 
 func (s *State) room() contract.Room {
-	r := contract.Room{Host: s.Name, Free: s.Ledger.free(), Labels: s.Labels}
+	r := contract.Room{Host: s.Name, Free: s.Ledger.free(), Labels: s.Labels, Guard: s.Guard}
 	for _, rt := range s.Runtimes {
 		if rt.Ready && !slices.Contains(s.Disabled, rt.Name) {
 			r.Kinds = append(r.Kinds, rt.Kinds...)
@@ -297,7 +309,7 @@ func (s *State) View() v1.Host {
 	h := v1.Host{
 		Name: s.Name, State: s.Phase, Message: s.Message, Cordoned: s.Cordoned || s.Incompatible != "", Drain: s.drainView(), Labels: s.Labels,
 		Capacity: s.Ledger.Capacity, Reserved: s.Ledger.Reserved(), Workloads: len(s.Ledger.Entries),
-		Debts: debtors(s.Debts), Instance: s.Instance, Version: s.Version, LeaseNo: s.LeaseNo, LastChange: s.Changed,
+		Debts: debtors(s.Debts), Guard: s.Guard, Instance: s.Instance, Version: s.Version, LeaseNo: s.LeaseNo, LastChange: s.Changed,
 	}
 	if s.Incompatible != "" {
 		h.Message = s.Incompatible

@@ -12,7 +12,7 @@ import (
 // it says may be some milliseconds old, and hosts show neither ports nor devices: only a host's ledger decides.
 func Explain(hosts []v1.Host, w v1.Workload) (chosen string, refusals []Refusal) {
 	needs := contract.NeedsOf(w)
-	candidates, refusals := Rank(hosts, w.Spec().Placement)
+	candidates, refusals := Rank(hosts, needs, w.Spec().Placement)
 	for _, name := range candidates {
 		h := hosts[slices.IndexFunc(hosts, func(h v1.Host) bool { return h.Name == name })]
 		reason, short := lacks(h, needs)
@@ -32,6 +32,8 @@ func lacks(h v1.Host, n contract.Needs) (v1.Reason, string) {
 		return v1.ReasonHostOffline, fmt.Sprintf("the host is %s", h.State)
 	case h.Cordoned:
 		return v1.ReasonNoMatchingHost, "the host is cordoned"
+	case n.Strict && !h.Guard:
+		return v1.ReasonNoMatchingHost, contract.NoGuard
 	}
 	i := slices.IndexFunc(h.Runtimes, func(r v1.Runtime) bool { return slices.Contains(r.Kinds, n.Kind) })
 	if i < 0 {

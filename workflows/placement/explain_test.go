@@ -11,7 +11,7 @@ import (
 
 func host(name string, change func(*v1.Host)) v1.Host {
 	h := v1.Host{
-		Name: name, State: v1.HostOnline, Labels: map[string]string{"rack": "a"}, Capacity: v1.Amounts{CPUs: 2000, Memory: 1000},
+		Name: name, State: v1.HostOnline, Guard: true, Labels: map[string]string{"rack": "a"}, Capacity: v1.Amounts{CPUs: 2000, Memory: 1000},
 		Runtimes: []v1.Runtime{{Name: "docker", Kinds: []v1.Kind{v1.KindContainer}, Ready: true}},
 	}
 	if change != nil {
@@ -36,10 +36,13 @@ func TestExplainNamesTheHostAndWhyNotTheOthers(t *testing.T) {
 			h.Runtimes = []v1.Runtime{{Name: "docker", Kinds: []v1.Kind{v1.KindContainer}, Message: "no socket"}}
 		}),
 		host("other", func(h *v1.Host) { h.Labels = nil }),
+		host("unguarded", func(h *v1.Host) { h.Guard = false }),
 		host("half", func(h *v1.Host) { h.Reserved.Memory = 500 }),
 		host("free", nil),
 	}
-	chosen, refusals := placement.Explain(hosts, web(200, &v1.Placement{Labels: []string{"rack=a"}}))
+	strictly := web(200, &v1.Placement{Labels: []string{"rack=a"}})
+	strictly.Container.Strict = true
+	chosen, refusals := placement.Explain(hosts, strictly)
 	require.Equal(t, "free", chosen, "the one with the most memory left")
 	reasons := map[string]v1.Reason{}
 	for _, r := range refusals {
@@ -49,6 +52,7 @@ func TestExplainNamesTheHostAndWhyNotTheOthers(t *testing.T) {
 	require.Equal(t, map[string]v1.Reason{
 		"away": v1.ReasonHostOffline, "busy": v1.ReasonNoCapacity, "closed": v1.ReasonNoMatchingHost,
 		"bare": v1.ReasonRuntimeUnavailable, "down": v1.ReasonRuntimeUnavailable, "other": v1.ReasonNoMatchingHost,
+		"unguarded": v1.ReasonNoMatchingHost,
 	}, reasons)
 }
 

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
 )
 
 // Refusal is why one host does not take a workload.
@@ -15,9 +16,9 @@ type Refusal struct {
 	Short  string
 }
 
-// Rank orders the hosts that a placement allows: those that take work first, then by free memory, then by the fewest
+// Rank orders the hosts that a placement allows: those that take such work first, then by free memory, then by the fewest
 // workloads, as not all say what they need, then by name. The others are returned with the reason.
-func Rank(hosts []v1.Host, placement *v1.Placement) (candidates []string, refusals []Refusal) {
+func Rank(hosts []v1.Host, needs contract.Needs, placement *v1.Placement) (candidates []string, refusals []Refusal) {
 	fitting := make([]v1.Host, 0, len(hosts))
 	for _, h := range hosts {
 		if why := placement.Refuses(h.Name, h.Labels); why != "" {
@@ -30,8 +31,8 @@ func Rank(hosts []v1.Host, placement *v1.Placement) (candidates []string, refusa
 	sort.SliceStable(fitting, func(i, j int) bool {
 		a, b := fitting[i], fitting[j]
 		switch {
-		case takesWork(a) != takesWork(b):
-			return takesWork(a)
+		case takesWork(a, needs) != takesWork(b, needs):
+			return takesWork(a, needs)
 		case free(a) != free(b):
 			return free(a) > free(b)
 		case a.Workloads != b.Workloads:
@@ -46,4 +47,6 @@ func Rank(hosts []v1.Host, placement *v1.Placement) (candidates []string, refusa
 	return candidates, refusals
 }
 
-func takesWork(h v1.Host) bool { return h.State == v1.HostOnline && !h.Cordoned }
+func takesWork(h v1.Host, n contract.Needs) bool {
+	return h.State == v1.HostOnline && !h.Cordoned && (h.Guard || !n.Strict)
+}

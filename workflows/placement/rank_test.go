@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
 	"github.com/berth-dev/berth/workflows/placement"
 )
 
@@ -22,7 +23,12 @@ func TestTheBestHostIsAskedFirst(t *testing.T) {
 	cordoned.Cordoned = true
 	order, refusals := placement.Rank([]v1.Host{
 		away, cordoned, host("b", 10, 1), host("busy", 10, 2), host("a", 10, 1), host("empty", 0, 9), host("full", 100, 1),
-	}, nil)
+	}, contract.Needs{}, nil)
 	require.Equal(t, []string{"empty", "a", "b", "busy", "full", "away", "cordoned"}, order)
 	require.Empty(t, refusals)
+
+	guarded := host("guarded", 50, 1)
+	guarded.Guard = true
+	order, _ = placement.Rank([]v1.Host{host("free", 0, 0), guarded}, contract.Needs{Strict: true}, nil)
+	require.Equal(t, []string{"guarded", "free"}, order, "a guard comes before room, for what needs one")
 }

@@ -182,7 +182,7 @@ func (s *State) hosts() []string {
 func fits(r contract.Room, w contract.Waiter) bool {
 	n := w.Needs.Amount
 	return enough(n.CPUs, r.Free.CPUs) && enough(n.Memory, r.Free.Memory) && enough(n.Disk, r.Free.Disk) &&
-		(w.Pinned == "" || w.Pinned == r.Host) && w.Placement.Refuses(r.Host, r.Labels) == "" && slices.Contains(r.Kinds, w.Needs.Kind)
+		(r.Guard || !w.Needs.Strict) && (w.Pinned == "" || w.Pinned == r.Host) && w.Placement.Refuses(r.Host, r.Labels) == "" && slices.Contains(r.Kinds, w.Needs.Kind)
 }
 
 // refused reports whether somebody who needs no more was refused here since the host said what it has.
@@ -192,7 +192,7 @@ func (r Room) refused(n contract.Needs) bool {
 
 // noLess reports whether whoever is refused b is refused a as well.
 func noLess(a, b contract.Needs) bool {
-	return a.Kind == b.Kind && a.Apart == b.Apart && maps.Equal(a.Labels, b.Labels) &&
+	return a.Kind == b.Kind && (a.Strict || !b.Strict) && a.Apart == b.Apart && maps.Equal(a.Labels, b.Labels) &&
 		a.Amount.CPUs >= b.Amount.CPUs && a.Amount.Memory >= b.Amount.Memory && a.Amount.Disk >= b.Amount.Disk &&
 		containsAll(a.Ports, b.Ports) && containsAll(a.Devices, b.Devices)
 }

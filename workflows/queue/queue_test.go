@@ -145,11 +145,13 @@ func TestWhoNeedsNoLessThanOneRefusedIsNotWoken(t *testing.T) {
 		"no device":     {func(n *contract.Needs) { n.Devices = nil }, true},
 		"other labels":  {func(n *contract.Needs) { n.Labels = map[string]string{"app": "b"} }, true},
 		"nothing apart": {func(n *contract.Needs) { n.Apart = "" }, true},
+		"not strict":    {func(n *contract.Needs) { n.Strict = false }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := waiter("first", 9, time.Hour, 5)
 			first.Needs.Ports, first.Needs.Devices = []contract.PortClaim{{Port: 80}}, []string{"/dev/fuse"}
 			first.Needs.Labels, first.Needs.Apart = map[string]string{"app": "a"}, "app"
+			first.Needs.Strict = true
 			second := waiter("second", 0, time.Hour, 5)
 			second.Needs = first.Needs
 			c.change(&second.Needs)
@@ -157,11 +159,25 @@ func TestWhoNeedsNoLessThanOneRefusedIsNotWoken(t *testing.T) {
 			s.Enqueue(first)
 			s.Enqueue(second)
 			offer := room("h1", 10)
-			offer.Free.CPUs = 10
+			offer.Free.CPUs, offer.Guard = 10, true
 			s.Offer(offer)
 			require.Equal(t, c.woken, slices.Contains(refusals(s), "second"))
 			s.Offer(offer)
 			require.Contains(t, refusals(s), "first", "the next offer is for everybody again")
 		})
 	}
+}
+
+func TestAHostWithoutAGuardWakesNothingStrict(t *testing.T) {
+	s := &State{}
+	w := waiter("strict", 9, time.Hour, 1)
+	w.Needs.Strict = true
+	s.Enqueue(w)
+	s.Enqueue(waiter("other", 0, time.Minute, 1))
+	s.Offer(room("h1", 10))
+	require.Equal(t, []string{"other"}, wakes(s))
+	guarded := room("h1", 10)
+	guarded.Guard = true
+	s.Offer(guarded)
+	require.Contains(t, wakes(s), "strict")
 }

@@ -160,6 +160,9 @@ func (e *workloadEntity) evict(step Step) {
 	} else {
 		in.Host, in.Instance = e.s.Placement.Host, e.s.Placement.Instance
 		in.Volumes = e.s.Wanted == WantRemoved && e.s.DropVolumes
+		if e.s.strict() {
+			in.Grace = e.s.Timings.Grace
+		}
 	}
 	workflow.Go(e.Ctx, func(ctx workflow.Context) {
 		ctx = workflow.WithActivityOptions(ctx, contract.ControlActivity())

@@ -88,6 +88,8 @@ func (s *State) decideDrain(now time.Time) (step Step, leaves bool) {
 		return Step{}, false // first its host drops the attempt that ended
 	case s.isJob(), s.Wanted != WantRunning, s.Ended != nil, due && s.Drain.Failure != nil:
 		return s.leave(now), true
+	case s.Drain.Left && s.strict():
+		return s.leave(now), true // the guard has stopped it there, or does
 	case s.Failure != nil && s.Failure.Permanent:
 		return s.leaveIf(due, now) // what is wanted can't be deployed anywhere; what runs, runs on
 	case s.Drain.Left && s.stopsFirst():
@@ -121,8 +123,13 @@ func actAt(at, now time.Time, step Step) Step {
 	return step
 }
 
-// stopsFirst reports whether the old copy must be gone before the new one may start.
-func (s *State) stopsFirst() bool { return s.Drain != nil && s.Drain.StopFirst }
+// stopsFirst reports whether the old copy must be gone before the new one may start: always, if the workload is strict.
+func (s *State) stopsFirst() bool { return s.Drain != nil && (s.Drain.StopFirst || s.strict()) }
+
+func (s *State) strict() bool {
+	c := s.Workload.Spec()
+	return c != nil && c.Strict
+}
 
 // drainDue is when a drain stops what it could not move, or zero.
 func (s *State) drainDue(now time.Time) time.Time {
@@ -195,6 +202,8 @@ func (s *State) standing() (v1.DrainStanding, string) {
 		return v1.DrainStaying, "its data is here"
 	case s.isJob() && s.Deployed != nil:
 		return v1.DrainStaying, "its attempt may end"
+	case s.Drain.Left && s.strict():
+		return v1.DrainWaiting, "until the host must have stopped it"
 	case s.Drain.Left && s.stopsFirst():
 		return v1.DrainStaying, "it must stop here before it starts elsewhere, and the agent that could stop it is gone"
 	case s.Failure != nil && s.Failure.Permanent:

@@ -303,3 +303,26 @@ func TestTheHostIsToldOncePerStanding(t *testing.T) {
 	_, news = f.DrainStanding()
 	require.True(t, news, "the host has asked again")
 }
+
+func TestAStrictWorkloadStopsBeforeItMoves(t *testing.T) {
+	strictly := func() *fixture {
+		f := service(t, "", 0)
+		f.Workload.Container.Strict = true
+		return f.running()
+	}
+	f := strictly().drain(0)
+	step := f.next()
+	require.True(t, step.Relocate)
+	require.True(t, step.StopFirst)
+
+	f = strictly()
+	f.HostDrain(contract.HostDrain{Host: "h1", Seq: 1, Left: true})
+	require.Equal(t, Step{Kind: StepEvict}, f.next(), "its guard stops it; the ledger knows when it must have")
+	require.Equal(t, v1.DrainWaiting, f.says())
+	f.Evicted("", contract.EvictReply{Wait: time.Minute}, nil, f.now)
+	require.Equal(t, Step{Kind: StepWait, Until: f.now.Add(time.Minute)}, f.next())
+	f.later(time.Minute)
+	require.Equal(t, Step{Kind: StepEvict}, f.next())
+	f.Evicted("", contract.EvictReply{}, nil, f.now)
+	require.Equal(t, v1.VerbRelocate, f.next().Verb)
+}

@@ -20,7 +20,10 @@ func (s *State) decideLost(now time.Time) (step Step, lost bool) {
 	if s.Placement == nil {
 		return Step{}, false
 	}
-	if s.mayForce(now) {
+	if s.forces() {
+		if now.Before(s.EvictAt) {
+			return Step{Kind: StepWait, Until: s.EvictAt}, true
+		}
 		return Step{Kind: StepEvict}, true
 	}
 	due, moves := s.moveDue()
@@ -38,10 +41,12 @@ func (s *State) decideLost(now time.Time) (step Step, lost bool) {
 	}
 }
 
-// mayForce reports whether a forced remove is to ask the host's ledger now.
-func (s *State) mayForce(now time.Time) bool {
-	return s.Force && s.Wanted == WantRemoved && s.Placement != nil && !s.Evicting && !now.Before(s.EvictAt)
+// forces reports whether a forced remove is to ask the host's ledger, and mayForce whether it is to do so now.
+func (s *State) forces() bool {
+	return s.Force && s.Wanted == WantRemoved && s.Placement != nil && !s.Evicting
 }
+
+func (s *State) mayForce(now time.Time) bool { return s.forces() && !now.Before(s.EvictAt) }
 
 // moveDue is when the workload moves because its host is lost, if it does.
 func (s *State) moveDue() (time.Time, bool) {
@@ -61,6 +66,10 @@ func (s *State) Evicted(remain string, reply contract.EvictReply, err error, now
 	s.Evicting = false
 	if remain != "" {
 		s.remainEvicted(remain, reply, err, now)
+		return
+	}
+	if err == nil && reply.Wait > 0 {
+		s.EvictAt = now.Add(reply.Wait)
 		return
 	}
 	if err != nil || reply.Refused != "" {
@@ -98,8 +107,8 @@ func (s *State) HostLostOrBack(n contract.HostStatus, lost bool, now time.Time) 
 	if s.Placement == nil || s.Placement.Host != n.Host || n.LeaseNo < s.HostLease {
 		return
 	}
-	if lost && !s.HostLost {
-		s.LostAt = now
+	if lost && (!s.HostLost || n.LeaseNo > s.HostLease) {
+		s.LostAt = now // a later lease ended: the host was there in between
 	}
 	s.HostLease, s.HostLost, s.HostForgotten = n.LeaseNo, lost, lost && n.Forgotten
 	if !lost {

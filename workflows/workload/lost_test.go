@@ -161,3 +161,43 @@ func TestALateStepIsACondition(t *testing.T) {
 	f.CameLate(contract.LateStep{Workload: "web", Host: "h1", Fence: f.Doing.Fence, Step: contract.StepStart}, f.now)
 	require.Len(t, f.Conditions, 1, "the open action's own step says so itself")
 }
+
+func TestALaterLossIsWaitedForAnew(t *testing.T) {
+	f := service(t, "", 0).running().hostLost(1).later(moveAfter - time.Second).hostLost(2)
+	require.Equal(t, f.now.Add(moveAfter), f.next().Until, "the host was there in between, though nobody said so")
+	f.later(time.Second).hostLost(2)
+	require.Equal(t, f.now.Add(moveAfter-time.Second), f.next().Until, "the same loss, told twice")
+}
+
+func TestAHostThatMayStillRunItIsAskedAgainLater(t *testing.T) {
+	f := service(t, "", 0).running().hostLost(1).later(moveAfter)
+	f.Evicted("", contract.EvictReply{Wait: 20 * time.Second}, nil, f.now)
+	require.NotNil(t, f.Placement)
+	step := f.next()
+	require.Equal(t, StepWait, step.Kind)
+	require.Equal(t, f.now.Add(20*time.Second), step.Until)
+	require.Equal(t, StepEvict, f.later(20*time.Second).next().Kind)
+
+	f = force(service(t, "", 0).running().hostLost(1))
+	f.Evicted("", contract.EvictReply{Wait: 20 * time.Second}, nil, f.now)
+	step = f.next()
+	require.Equal(t, StepWait, step.Kind, "a forced remove waits as well, and begins no ordinary one")
+	require.Equal(t, f.now.Add(20*time.Second), step.Until)
+	require.Equal(t, StepEvict, f.later(20*time.Second).next().Kind)
+	f.hostBack(2)
+	f.Force = false
+	require.Equal(t, StepAct, f.next().Kind)
+}
+
+func TestAStrictWorkloadIsRefusedWhereTheGraceIsTooShort(t *testing.T) {
+	f := service(t, "", 0)
+	w := *f.Workload.Clone()
+	w.Container.Strict = true
+	_, err := f.Apply(contract.ApplyRequest{RequestID: "ok", Workload: w}, f.now)
+	require.NoError(t, err)
+	w.Container.StopGracePeriod = v1.Duration(time.Minute)
+	_, err = f.Apply(contract.ApplyRequest{RequestID: "too long", Workload: w}, f.now)
+	require.Equal(t, v1.ReasonInvalid, contract.ReasonOf(err))
+	require.ErrorContains(t, err, "spec.stopGracePeriod")
+	require.EqualValues(t, 2, f.Generation)
+}

@@ -49,7 +49,7 @@ func (e *workloadEntity) handleMessages() error {
 		return err
 	}
 	return workflow.SetQueryHandler(e.Ctx, contract.QueryWorkloadFull, func() (contract.WorkloadFull, error) {
-		full := contract.WorkloadFull{Workload: e.s.Workload, Status: e.shown}
+		full := contract.WorkloadFull{Workload: e.s.Workload, Status: e.shown, Timings: e.s.Timings}
 		if e.s.Job != nil {
 			full.Attempts = e.s.Job.Attempts
 		}

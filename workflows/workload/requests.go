@@ -54,6 +54,9 @@ func (s *State) CheckApply(req contract.ApplyRequest) error {
 	if err := w.Validate(); err != nil {
 		return invalid(v1.ReasonInvalid, err)
 	}
+	if err := contract.CheckStrict(w, s.Timings); err != nil {
+		return invalid(v1.ReasonInvalid, err)
+	}
 	if s.Generation > 0 {
 		if err := v1.CheckUpdate(&s.Workload, &w); err != nil {
 			return invalid(v1.ReasonImmutable, err)

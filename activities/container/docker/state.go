@@ -29,6 +29,7 @@ func stateOf(i dc.InspectResponse) container.Container {
 	if i.ContainerJSONBase != nil && i.State != nil {
 		c.Status = statusOf(i.State.Status)
 		c.StartedAt, c.FinishedAt = moment(i.State.StartedAt), moment(i.State.FinishedAt)
+		c.PID = i.State.Pid
 		c.ExitCode, c.OutOfMemory, c.Error = i.State.ExitCode, i.State.OOMKilled, i.State.Error
 		c.Health, c.HealthOutput = healthOf(i.State.Health)
 	}

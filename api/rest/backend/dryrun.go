@@ -22,6 +22,9 @@ func (b *Backend) DryRun(ctx context.Context, w *v1.Workload, o rest.Request) (v
 		if o.MustExist || o.IfGeneration != nil {
 			return v1.Accepted{}, err
 		}
+		if err := contract.CheckStrict(*w, b.Timings); err != nil {
+			return v1.Accepted{}, err
+		}
 		out.Generation, out.Changed = 1, string(contract.ChangedCreated)
 		return out, b.explain(ctx, w, &out)
 	case err != nil:
@@ -37,6 +40,9 @@ func (b *Backend) DryRun(ctx context.Context, w *v1.Workload, o rest.Request) (v
 	if err != nil {
 		return v1.Accepted{}, contract.Retryable(v1.ReasonUnavailable, "check that a `berth server` runs",
 			"no control worker answered within %s, so that the wanted spec is not known", queryWithin).WithCause(err)
+	}
+	if err := contract.CheckStrict(*w, now.Timings); err != nil {
+		return v1.Accepted{}, err
 	}
 	if err := v1.CheckUpdate(&now.Workload, w); err != nil {
 		return v1.Accepted{}, err
