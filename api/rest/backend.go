@@ -43,9 +43,17 @@ type Backend interface {
 	// SweepSchedule returns when sweeps run by themselves, ChangeSweepSchedule changes that.
 	SweepSchedule(ctx context.Context) (v1.SweepSchedule, error)
 	ChangeSweepSchedule(ctx context.Context, change v1.SweepScheduleChange) (v1.SweepSchedule, error)
+	// Events returns one page of a workload's events, oldest first; the first page has the last ones.
+	Events(ctx context.Context, name string, page Page) (v1.EventList, error)
+	// Watch returns what streams a workload's events: those after the one with the id after or, if that is empty, the last
+	// few and then whatever happens. It is nil if nothing can follow any more.
+	Watch(ctx context.Context, name, after string, tail int) (Watch, error)
 	// Checks says what is in order and what is not.
 	Checks(ctx context.Context) []v1.Check
 }
+
+// Watch hands out events as they happen, until ctx ends, emit fails, or nothing can follow any more.
+type Watch func(ctx context.Context, emit func(v1.Event) error) error
 
 // Request is what comes with a request that changes something.
 type Request struct {

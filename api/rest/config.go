@@ -15,6 +15,9 @@ const (
 	// MaxTail and DefaultTail are lines of a log.
 	MaxTail     = 5000
 	DefaultTail = 100
+	// DefaultEventTail is how many events a watch begins with.
+	DefaultEventTail = 10
+	maxEventID       = 128
 	// readWithin bounds the answer to a request that only reads.
 	readWithin = 15 * time.Second
 )
@@ -32,6 +35,9 @@ type Config struct {
 	Writes    int
 	Queue     int
 	QueueWait time.Duration
+	// Watchers bounds how many watch at once. WatchBeat is how often they are told that the server is there.
+	Watchers  int
+	WatchBeat time.Duration
 }
 
 // Dependencies are what the handlers stand on.
@@ -40,4 +46,6 @@ type Dependencies struct {
 	Logger  *slog.Logger
 	// Auth is nil if nobody is asked for a token.
 	Auth *Authenticator
+	// Closing, if set, is closed when the server stops: streams end, so that clients go to another server.
+	Closing <-chan struct{}
 }

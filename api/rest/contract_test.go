@@ -32,6 +32,11 @@ func document(t *testing.T) *openapi3.T {
 	return doc
 }
 
+// The document's checks know text, but not that events are text.
+func init() {
+	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.FileBodyDecoder)
+}
+
 var pathParameter = regexp.MustCompile(`[:*](\w+)`)
 
 func TestRouterAndDocumentHaveTheSameOperations(t *testing.T) {
@@ -158,6 +163,8 @@ func one(t *testing.T, c *client.Client) []error {
 	var errs collected
 	errs.add(c.Get(t.Context(), "web"))
 	errs.add(c.Action(t.Context(), "workload/web/deploy/7"))
+	errs.add(c.Events(t.Context(), "web", 10, "bmV4dA"))
+	errs.add(nil, c.Watch(t.Context(), "web", 0, func(v1.Event) error { return nil }))
 	errs.add(c.Logs(t.Context(), "web", 10))
 	errs.add(c.Host(t.Context(), "h1"))
 	errs.add(c.Cordon(t.Context(), "h1", true))

@@ -30,6 +30,11 @@ type fakeBackend struct {
 	schedule v1.SweepScheduleChange
 	checks   []v1.Check
 	hold     chan struct{}
+	// watch is what is watched; nothing says that there is nothing to.
+	watch   Watch
+	nothing bool
+	after   string
+	tail    int
 }
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -174,6 +179,27 @@ func (f *fakeBackend) SweepSchedule(context.Context) (v1.SweepSchedule, error) {
 func (f *fakeBackend) ChangeSweepSchedule(ctx context.Context, change v1.SweepScheduleChange) (v1.SweepSchedule, error) {
 	f.schedule = change
 	return f.SweepSchedule(ctx)
+}
+
+func sampleEvent() v1.Event {
+	code := 1
+	return v1.Event{
+		ID: "01234567-0123-0123-0123-0123456789ab.5.1", At: at, Type: v1.EventEnded, Message: "m", Phase: v1.PhaseRemoved,
+		Reason: v1.ReasonExited, Host: "h1", Verb: v1.VerbRemove, Action: "workload/web/remove/7", Outcome: v1.OutcomeSucceeded,
+		Generation: 2, RequestID: "r", ExitCode: &code,
+	}
+}
+
+func (f *fakeBackend) Events(context.Context, string, Page) (v1.EventList, error) {
+	return v1.EventList{Items: []v1.Event{sampleEvent()}, NextPageToken: "bmV4dA"}, f.err
+}
+
+func (f *fakeBackend) Watch(_ context.Context, _, after string, tail int) (Watch, error) {
+	f.after, f.tail = after, tail
+	if f.watch != nil || f.nothing {
+		return f.watch, f.err
+	}
+	return func(_ context.Context, emit func(v1.Event) error) error { return emit(sampleEvent()) }, f.err
 }
 
 func (f *fakeBackend) Checks(context.Context) []v1.Check { return f.checks }

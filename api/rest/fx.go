@@ -17,6 +17,8 @@ const (
 	defaultWrites    = 16
 	defaultQueue     = 64
 	defaultQueueWait = 2 * time.Second
+	defaultWatchers  = 100
+	defaultWatchBeat = 15 * time.Second
 	headerWithin     = 10 * time.Second
 	bodyWithin       = 30 * time.Second
 	idleWithin       = 2 * time.Minute
@@ -39,7 +41,8 @@ type Server struct {
 // NewServer reads the tokens and certificates. It refuses to serve without tokens on anything but loopback.
 func NewServer(cfg Config, backend Backend, logger *slog.Logger) (*Server, error) {
 	cfg = cfg.withDefaults()
-	d := Dependencies{Backend: backend, Logger: logger}
+	closing := make(chan struct{})
+	d := Dependencies{Backend: backend, Logger: logger, Closing: closing}
 	if cfg.Tokens != "" {
 		var err error
 		if d.Auth, err = NewAuthenticator(cfg.Tokens, logger); err != nil {
@@ -52,6 +55,7 @@ func NewServer(cfg Config, backend Backend, logger *slog.Logger) (*Server, error
 		Handler: NewHandler(cfg, d), ReadHeaderTimeout: headerWithin, ReadTimeout: bodyWithin, IdleTimeout: idleWithin,
 		MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
+	s.RegisterOnShutdown(func() { close(closing) })
 	if cfg.CertFile != "" {
 		cert, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile)
 		if err != nil {
@@ -71,6 +75,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.QueueWait == 0 {
 		c.QueueWait = defaultQueueWait
+	}
+	if c.Watchers == 0 {
+		c.Watchers = defaultWatchers
+	}
+	if c.WatchBeat == 0 {
+		c.WatchBeat = defaultWatchBeat
 	}
 	return c
 }

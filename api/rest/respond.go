@@ -16,6 +16,8 @@ type answer struct {
 	status  int
 	body    any
 	headers map[string]string
+	// stream, if set, is what is answered in the place of a body.
+	stream Watch
 }
 
 type handler func(*gin.Context) (answer, error)
@@ -23,11 +25,12 @@ type handler func(*gin.Context) (answer, error)
 func ok(body any) (answer, error) { return answer{status: http.StatusOK, body: body}, nil }
 
 // respond runs a handler under a deadline and writes what it returned.
-func respond(r route) gin.HandlerFunc {
+func (s *server) respond(r route) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), readWithin)
+		request := c.Request
+		ctx, cancel := context.WithTimeout(request.Context(), readWithin)
 		defer cancel()
-		c.Request = c.Request.WithContext(ctx)
+		c.Request = request.WithContext(ctx)
 		if err := checkQuery(c, r.query); err != nil {
 			writeProblem(c, err)
 			return
@@ -39,6 +42,11 @@ func respond(r route) gin.HandlerFunc {
 		}
 		for name, value := range a.headers {
 			c.Header(name, value)
+		}
+		if a.stream != nil {
+			c.Request = request // a stream outlives the deadline
+			s.stream(c, a.stream)
+			return
 		}
 		c.JSON(a.status, a.body)
 	}

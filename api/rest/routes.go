@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -33,6 +34,8 @@ func (s *server) routes() []route {
 		{http.MethodPost, one + "/restart", ScopeWrite, s.verb(v1.VerbRestart), nil},
 		{http.MethodPost, one + "/retry", ScopeWrite, s.verb(v1.VerbRetry), nil},
 		{http.MethodGet, one + "/logs", ScopeRead, s.getLogs, []string{"tail"}},
+		{http.MethodGet, one + "/events", ScopeRead, s.listEvents, []string{"limit", "pageToken"}},
+		{http.MethodGet, one + "/watch", ScopeRead, s.watchEvents, []string{"tail"}},
 		{http.MethodGet, "/v1/hosts", ScopeRead, s.listHosts, []string{"limit", "pageToken"}},
 		{http.MethodGet, "/v1/hosts/:name", ScopeRead, s.getHost, nil},
 		{http.MethodPost, "/v1/hosts/:name/cordon", ScopeAdmin, s.changeHost(cordon(true)), nil},
@@ -58,19 +61,25 @@ type server struct {
 	Dependencies
 	admission *admission
 	health    *healthCache
+	// watchers holds one token for each that watches.
+	watchers  chan struct{}
+	watchBeat time.Duration
 }
 
 // NewHandler returns the API.
 func NewHandler(cfg Config, d Dependencies) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
-	s := &server{Dependencies: d, admission: newAdmission(cfg.Writes, cfg.Queue, cfg.QueueWait), health: &healthCache{}}
+	s := &server{
+		Dependencies: d, admission: newAdmission(cfg.Writes, cfg.Queue, cfg.QueueWait), health: &healthCache{},
+		watchers: make(chan struct{}, cfg.Watchers), watchBeat: cfg.WatchBeat,
+	}
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true
 	engine.RedirectTrailingSlash = false
 	engine.RedirectFixedPath = false
 	engine.Use(requestID, accessLog(d.Logger), recovery(d.Logger), noBrowserTricks(d.Auth == nil), limitBody)
 	for _, r := range s.routes() {
-		engine.Handle(r.method, r.path, s.authorize(r.scope), s.admit(r), respond(r))
+		engine.Handle(r.method, r.path, s.authorize(r.scope), s.admit(r), s.respond(r))
 	}
 	engine.NoRoute(respondError(errNoRoute))
 	engine.NoMethod(respondError(errNoMethod))

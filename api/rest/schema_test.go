@@ -39,6 +39,7 @@ func TestTypesAndSchemasAreTheSame(t *testing.T) {
 		v1.HostList{},
 		v1.ActionList{},
 		v1.ActionView{},
+		v1.EventList{},
 		v1.Logs{},
 		v1.Sweep{},
 		v1.SweepSchedule{},

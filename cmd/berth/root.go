@@ -46,7 +46,7 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add("use", applyCommand(a), getCommand(a), listCommand(a), deleteCommand(a), logsCommand(a))
+	add("use", applyCommand(a), getCommand(a), listCommand(a), deleteCommand(a), logsCommand(a), eventsCommand(a))
 	add("use", verbCommands(a)...)
 	add("fleet", hostsCommand(a), hostCommand(a), actionsCommand(a), actionCommand(a), sweepCommand(a))
 	add("fleet", cordonCommands(a)...)

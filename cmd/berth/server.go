@@ -52,6 +52,7 @@ func (s *serverSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&s.rest.KeyFile, "tls-key", "", "key of the certificate")
 	f.IntVar(&s.rest.Writes, "max-writes", 16, "changes that are worked on at once; a burst beyond max-queue is answered 429")
 	f.IntVar(&s.rest.Queue, "max-queue", 64, "changes that may wait for that")
+	f.IntVar(&s.rest.Watchers, "max-watchers", 100, "clients that may watch events at once; one more is answered 429")
 	f.StringVar(&s.fleet, "fleet", "berth", "id of the installation")
 	f.StringVar(&s.webUI, "temporal-ui", "", "address of Temporal's Web UI, for links to it, as https://temporal.example.org")
 	f.BoolVar(&s.insecure, "insecure-dev", false, "ask nobody for a token, and listen on loopback only")
@@ -71,6 +72,7 @@ func (s *serverSettings) check(m *config.Mistakes) {
 	m.Require(s.plain != (s.temporal.KeyFile != ""), "key-file", "either a key file or --plaintext-history is needed, and not both")
 	m.Require(s.rest.Writes > 0, "max-writes", "must be at least 1")
 	m.Require(s.rest.Queue > 0, "max-queue", "must be at least 1")
+	m.Require(s.rest.Watchers > 0, "max-watchers", "must be at least 1")
 	if s.rest.Tokens != "" {
 		_, err := rest.ReadTokens(s.rest.Tokens)
 		m.Check("tokens", err)

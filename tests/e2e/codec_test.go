@@ -59,6 +59,13 @@ func TestEncryptedHistories(t *testing.T) {
 			require.Equal(t, v1.ReasonPolicyDenied, view.Steps[len(view.Steps)-1].Failure.Reason)
 		}
 	}
+	for _, name := range []string{"signalled", "failing"} {
+		text := strings.Join(words(listEvents(t, f, name)), "\n")
+		require.Contains(t, text, "generation 1 was accepted")
+		require.Contains(t, text, "Placed it was placed on h1")
+		require.NotContains(t, text, "hunter2-plain")
+		require.Equal(t, name == "failing", strings.Contains(text, "/hunter2-path"))
+	}
 	logs, err := f.Client().Logs(t.Context(), "signalled", 10)
 	require.NoError(t, err)
 	require.NotEmpty(t, logs.Lines)

@@ -91,7 +91,7 @@ func (b *Backend) view(info *workflowpb.WorkflowExecutionInfo) (v1.View, error) 
 	self := "/v1/workloads/" + name
 	return v1.View{
 		APIVersion: v1.APIVersion, Kind: meta.Kind, Metadata: v1.Metadata{Name: name, Labels: meta.Labels}, Status: status,
-		Links: links("self", self, "logs", self+"/logs", "actions", "/v1/actions?workload="+name,
+		Links: links("self", self, "logs", self+"/logs", "events", self+"/events", "actions", "/v1/actions?workload="+name,
 			"temporal", b.webLink(info.GetExecution().GetWorkflowId(), "")),
 	}, nil
 }
