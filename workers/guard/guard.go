@@ -37,6 +37,9 @@ type Guard struct {
 	log     *slog.Logger
 	release func() error
 	engines engines
+	// last is the deadline file as it could last be read, unread whether it can't be now. They are Run's own.
+	last   deadline.File
+	unread bool
 
 	mu       sync.Mutex
 	stopping map[string]bool
@@ -82,18 +85,18 @@ func (g *Guard) Run(ctx context.Context) {
 // Close gives up what the guard holds. Run has returned.
 func (g *Guard) Close() error { return errors.Join(g.engines.close(), g.release()) }
 
-// look says what is to be done by the file as it is now. A file that can't be read is half of nothing: it is replaced as a
-// whole, so it says so and looks again.
+// look says what is to be done by the file as it is now. One that was lost, or can't be read, still holds: the agent can't
+// renew it either.
 func (g *Guard) look() (plan, deadline.File) {
 	f, err := g.dir.Read()
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return plan{}, f
-	case err != nil:
-		g.log.Error("the deadline can't be read", "error", err)
-		return plan{}, f
+	notYet := errors.Is(err, os.ErrNotExist) && g.last.BootID == ""
+	if err == nil {
+		g.last = f
+	} else if !g.unread && !notYet {
+		g.log.Error("the deadline can't be read; the last one that was stands", "error", err)
 	}
-	return planFor(f, deadline.BootID(), deadline.Now()), f
+	g.unread = err != nil
+	return planFor(g.last, deadline.BootID(), deadline.Now()), g.last
 }
 
 // act kills the agent if need be, and then stops what is still to be stopped: the agent may have renewed its lease in its last

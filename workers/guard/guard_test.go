@@ -181,6 +181,17 @@ func TestWithoutTheEngineAContainerIsKilledByItsProcess(t *testing.T) {
 	require.False(t, g.agentRuns())
 }
 
+func TestALostFileStillHolds(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	c := g.container("web", obeys)
+	g.write(3*time.Second, nil, runtimeOf("web", time.Second))
+	seen := time.Now().Add(time.Second) // the guard looks four times a second
+	require.Eventually(t, func() bool { return time.Now().After(seen) }, soon, 50*time.Millisecond)
+	require.NoError(t, os.Remove(string(g.dir)+"/deadline.json"))
+	require.Eventually(t, func() bool { return !g.running(c) && !g.agentRuns() }, soon, 50*time.Millisecond)
+}
+
 func TestAStrictDomainIsEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
