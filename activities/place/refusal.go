@@ -41,7 +41,7 @@ func guess(err *contract.Error) error {
 }
 
 // adviceForgotten is what to do about a workload whose machine was forgotten.
-const adviceForgotten = "if that machine comes back, forget this one and adopt it; else give the workload up with `berth remove --force` and apply it again"
+const adviceForgotten = "if that machine comes back, forget this one and adopt it; else give the workload up with `berth delete --force` and apply it again"
 
 func advice(reason v1.Reason) string {
 	switch reason {

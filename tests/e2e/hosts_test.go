@@ -18,7 +18,6 @@ import (
 func twoHosts(t *testing.T) (*harness.Fleet, map[string]*harness.Agent) {
 	t.Helper()
 	f := harness.NewFleet(t)
-	quick := append([]string{"--grace", "1s"}, pace...)
 	f.StartServer(quick...)
 	agents := map[string]*harness.Agent{}
 	for host, label := range map[string]string{"h1": "rack=a", "h2": "rack=b"} {

@@ -38,6 +38,7 @@ type Fleet struct {
 	RunDir string
 
 	t         testing.TB
+	nets      []*Net
 	binary    string
 	env       []string
 	synthetic bool
@@ -110,11 +111,16 @@ func (f *Fleet) StartServer(args ...string) *Process {
 // is for the test to wait for. Args are added to its arguments.
 func (f *Fleet) StartAgent(host string, args ...string) *Agent {
 	f.t.Helper()
+	return f.startAgent(host, func(c Command) Command { return c }, args)
+}
+
+func (f *Fleet) startAgent(host string, inside func(Command) Command, args []string) *Agent {
+	f.t.Helper()
 	dir := OpenDir(f.t, host)
-	p := f.run("agent-"+host, nil, append([]string{
+	p := Run(f.t, inside(f.command("agent-"+host, nil, append([]string{
 		"agent", "--host-id", host, "--data-dir", filepath.Join(dir, "data"), "--run-dir", f.RunDir,
 		"--temporal-address", f.Temporal.Address, "--namespace", f.Temporal.Namespace, "--fleet", f.ID,
-	}, args...))
+	}, args...))))
 	a := &Agent{Process: p, Host: host, DataDir: filepath.Join(dir, "data")}
 	f.Agents = append(f.Agents, a)
 	return a
@@ -135,9 +141,19 @@ func (f *Fleet) StartGuard(host string, args ...string) *Process {
 	return p
 }
 
+// StartAgentIn is StartAgent for a host in a namespace of its own.
+func (f *Fleet) StartAgentIn(n *Net, host string, args ...string) *Agent {
+	f.t.Helper()
+	return f.startAgent(host, n.inside, append([]string{"--temporal-address", n.relay(f.Temporal.Address)}, args...))
+}
+
 func (f *Fleet) run(name string, isReady func(context.Context) error, args []string) *Process {
 	f.t.Helper()
-	return Run(f.t, Command{Name: name, Path: Binary(f.t, f.binary), Args: args, Env: f.env, Ready: isReady})
+	return Run(f.t, f.command(name, isReady, args))
+}
+
+func (f *Fleet) command(name string, isReady func(context.Context) error, args []string) Command {
+	return Command{Name: name, Path: Binary(f.t, f.binary), Args: args, Env: f.env, Ready: isReady}
 }
 
 // CLI runs the berth CLI against the first server, and returns its exit code and what it printed.

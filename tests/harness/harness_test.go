@@ -40,7 +40,7 @@ func TestProcessEndsWithItsChildren(t *testing.T) {
 	}, 10*time.Second, 5*time.Millisecond)
 	p.Kill()
 	pid := readPID(t, pidFile)
-	require.Eventually(t, func() bool { return !alive(pid) }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return !runs(pid) }, 10*time.Second, 5*time.Millisecond)
 }
 
 func TestProcessIsStartedAgainWithOneLog(t *testing.T) {

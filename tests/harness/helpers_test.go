@@ -21,12 +21,6 @@ func readPID(t *testing.T, path string) int {
 	return pid
 }
 
-// alive is false for a process that is gone or only waits to be reaped by somebody else.
-func alive(pid int) bool {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !bytes.Contains(data, []byte(") Z "))
-}
-
 func contains(path, text string) bool {
 	data, err := os.ReadFile(path)
 	return err == nil && bytes.Contains(data, []byte(text))

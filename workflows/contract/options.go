@@ -104,7 +104,7 @@ func SweepChild() workflow.ChildWorkflowOptions {
 // refusals are the reasons that retrying the same call at once can't change.
 func refusals() []string {
 	reasons := []v1.Reason{
-		v1.ReasonNoCapacity, v1.ReasonNoMatchingHost, v1.ReasonHostOffline, v1.ReasonPortConflict, v1.ReasonStaleFence,
+		v1.ReasonNoCapacity, v1.ReasonNoMatchingHost, v1.ReasonHostOffline, v1.ReasonHostLost, v1.ReasonPortConflict, v1.ReasonStaleFence,
 		v1.ReasonBootTimeout, v1.ReasonUnhealthy, v1.ReasonExited, v1.ReasonDiskFull, v1.ReasonSuperseded,
 	}
 	types := make([]string, len(reasons))

@@ -153,7 +153,7 @@ func (s *State) explainLoss(st *v1.Status) {
 		what = "its volumes and disks are there"
 	}
 	st.Message = s.lossMessage(what)
-	st.Advice = fmt.Sprintf("if the machine comes back: berth adopt %s; else give the workload up with berth remove --force %s, and apply it again",
+	st.Advice = fmt.Sprintf("if the machine comes back: berth adopt %s; else give the workload up with berth delete --force %s, and apply it again",
 		s.Placement.Host, s.Name)
 }
 
