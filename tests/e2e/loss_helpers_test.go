@@ -85,7 +85,7 @@ func bootGuest(t *testing.T, f *harness.Fleet, name, where string, lines ...stri
 	t.Helper()
 	guests.Lock()
 	defer guests.Unlock()
-	w := vm(f, name, "http://nowhere", "", append([]string{ready, "placement: {hosts: [" + where + "]}"}, lines...)...)
+	w := vm(f, name, "http://nowhere", "", append([]string{ready, "stopGracePeriod: 2s", "placement: {hosts: [" + where + "]}"}, lines...)...)
 	w.VM.Disks[0].Image = &v1.DiskImage{Path: harness.GuestImage(t)}
 	f.Apply(w)
 	f.AwaitWorkload(name, long, "runs on "+where, runsOn(where))

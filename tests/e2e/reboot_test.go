@@ -35,7 +35,9 @@ func TestARebootedHost(t *testing.T) {
 	bootGuest(t, f, "guest", "h1", "restart: {policy: no}")
 	name := func(workload string) string { return "berth." + f.ID + ".h1." + workload }
 	id := engine.Docker("inspect", "-f", "{{.Id}}", name("data"))
-	startedAt := func(workload string) string { return engine.Docker("inspect", "-f", "{{.State.StartedAt}}", name(workload)) }
+	startedAt := func(workload string) string {
+		return engine.Docker("inspect", "-f", "{{.State.StartedAt}}", name(workload))
+	}
 	movesStarted := startedAt("moves")
 
 	agent.Kill()
