@@ -70,13 +70,13 @@ func TestTheSameInstanceTakesOverAtOnce(t *testing.T) {
 func TestAnAgentThatIsStopped(t *testing.T) {
 	t.Parallel()
 	f := harness.NewFleet(t, harness.Failpoints())
-	f.StartServer(quick...)
-	first := f.StartAgent("h1", quick...)
+	f.StartServer(lossPace...)
+	first := f.StartAgent("h1", lossPace...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	f.Apply(container(t, f, "runs", moveSoon))
 	f.AwaitWorkload("runs", soon, "runs", runsOn("h1"))
 	kept := idOf(t, "berth."+f.ID+".h1.runs")
-	f.StartAgent("h2", quick...)
+	f.StartAgent("h2", lossPace...)
 	f.AwaitHost("h2", soon, v1.HostOnline)
 	const place = "container.Start.begin@open"
 	f.Arm(place)

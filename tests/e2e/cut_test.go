@@ -15,21 +15,21 @@ import (
 // other one, so that the test sees both.
 func TestACutHost(t *testing.T) {
 	t.Parallel()
-	f := harness.NewFleet(t, harness.Reachable())
-	f.StartServer(quick...)
+	f := harness.NewFleet(t)
+	f.StartServer(lossPace...)
 	link := f.NewNet("h1")
 	f.StartAgentIn(link, "h1", withGuests(t, "--memory", "1Gi")...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	const onH1 = "placement: {hosts: [h1]}"
 	f.Apply(container(t, f, "moves", moveSoon))
 	f.AwaitWorkload("moves", soon, "runs on h1", runsOn("h1"))
-	f.StartAgent("h2", append([]string{"--memory", "1Gi"}, quick...)...)
+	f.StartAgent("h2", append([]string{"--memory", "1Gi"}, lossPace...)...)
 	f.AwaitHost("h2", soon, v1.HostOnline)
 	f.Apply(container(t, f, "data", onH1, "volumes: [{name: d, target: /d}]", "ports: [{container: 8080, host: "+strconv.Itoa(harness.FreePort(t))+"}]"))
 	f.Apply(container(t, f, "waits", onH1, "onHostLoss: wait", shell(untilFile("/tmp/end", "rm /tmp/end; exit 3"))))
 	f.AwaitWorkload("data", soon, "runs", runsOn("h1"))
 	f.AwaitWorkload("waits", soon, "runs", runsOn("h1"))
-	bootGuest(t, f, "guest", "h1")
+	startGuest(t, f, "guest", "h1")
 	ids := map[string]string{}
 	for _, name := range []string{"data", "waits", "moves"} {
 		ids[name] = idOf(t, "berth."+f.ID+".h1."+name)

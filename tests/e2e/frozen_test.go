@@ -45,8 +45,8 @@ func TestAFrozenAgent(t *testing.T) {
 func TestAFrozenAgentWhoseHostWasReplaced(t *testing.T) {
 	t.Parallel()
 	f := harness.NewFleet(t)
-	f.StartServer(quick...)
-	old := f.StartAgent("h1", quick...)
+	f.StartServer(lossPace...)
+	old := f.StartAgent("h1", lossPace...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	f.Apply(container(t, f, "data", "volumes: [{name: d, target: /d}]"))
 	f.AwaitPhase("data", soon, v1.PhaseRunning)
@@ -58,7 +58,7 @@ func TestAFrozenAgentWhoseHostWasReplaced(t *testing.T) {
 	require.Zero(t, code, out)
 	require.Contains(t, out, "data", "what may remain there is listed")
 	docker(t, "kill", containerName(f, "data"))
-	f.StartAgent("h1", quick...)
+	f.StartAgent("h1", lossPace...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
 
 	// The user asks for it. It must run neither on the new machine, without its data, nor by the hand of the old one.

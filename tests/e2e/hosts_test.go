@@ -18,10 +18,10 @@ import (
 func twoHosts(t *testing.T) (*harness.Fleet, map[string]*harness.Agent) {
 	t.Helper()
 	f := harness.NewFleet(t)
-	f.StartServer(quick...)
+	f.StartServer(lossPace...)
 	agents := map[string]*harness.Agent{}
 	for host, label := range map[string]string{"h1": "rack=a", "h2": "rack=b"} {
-		agents[host] = f.StartAgent(host, append([]string{"--memory", "300Mi", "--label", label}, quick...)...)
+		agents[host] = f.StartAgent(host, append([]string{"--memory", "300Mi", "--label", label}, lossPace...)...)
 	}
 	for host := range agents {
 		f.AwaitHost(host, soon, v1.HostOnline)

@@ -14,7 +14,7 @@ import (
 // what runs.
 func TestNoRoomLeaks(t *testing.T) {
 	t.Parallel()
-	hasty := append([]string{"--grant", "3s"}, quick...)
+	hasty := append([]string{"--grant", "3s"}, lossPace...)
 	f := harness.NewFleet(t, harness.Failpoints())
 	f.StartServer(hasty...)
 	agents := map[string]*harness.Agent{}

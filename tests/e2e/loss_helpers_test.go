@@ -16,8 +16,8 @@ import (
 	"github.com/berth-dev/berth/workflows/host"
 )
 
-// quick is the pace of fleets whose hosts get lost: moves come soon after.
-var quick = append([]string{"--grace", "1s"}, pace...)
+// lossPace is the pace of fleets whose hosts get lost: moves come soon after.
+var lossPace = append([]string{"--grace", "1s"}, pace...)
 
 // stateOf is all that a host's entity knows.
 func stateOf(t *testing.T, f *harness.Fleet, name string) host.State {
@@ -77,15 +77,14 @@ func runningHere(t *testing.T, f *harness.Fleet) func() []string {
 // withGuests lets a host's agent take the guest's image from this machine: a host in a namespace reaches no test's server.
 func withGuests(t *testing.T, args ...string) []string {
 	t.Helper()
-	return append(append([]string{"--allow-path", filepath.Dir(harness.GuestImage(t))}, args...), quick...)
+	return append(append([]string{"--allow-path", filepath.Dir(harness.GuestImage(t))}, args...), lossPace...)
 }
 
-// bootGuest starts a virtual machine on a host, and waits until it is ready. One boots at a time.
-func bootGuest(t *testing.T, f *harness.Fleet, name, where string, lines ...string) {
+// startGuest starts a virtual machine on a host, and waits until it runs. Nobody needs what it does then, so that nobody waits
+// for its boot.
+func startGuest(t *testing.T, f *harness.Fleet, name, where string, lines ...string) {
 	t.Helper()
-	guests.Lock()
-	defer guests.Unlock()
-	w := vm(f, name, "http://nowhere", "", append([]string{ready, "stopGracePeriod: 2s", "placement: {hosts: [" + where + "]}"}, lines...)...)
+	w := vm(f, name, "http://nowhere", "", append([]string{"stopGracePeriod: 1s", "placement: {hosts: [" + where + "]}"}, lines...)...)
 	w.VM.Disks[0].Image = &v1.DiskImage{Path: harness.GuestImage(t)}
 	f.Apply(w)
 	f.AwaitWorkload(name, long, "runs on "+where, runsOn(where))

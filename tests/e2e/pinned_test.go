@@ -19,7 +19,7 @@ func TestPinned(t *testing.T) {
 	t.Parallel()
 	binds := harness.OpenDir(t, "binds")
 	f := harness.NewFleet(t)
-	f.StartServer(quick...)
+	f.StartServer(lossPace...)
 	args := withGuests(t, "--allow-path", binds)
 	first := f.StartAgent("h1", args...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
@@ -27,7 +27,7 @@ func TestPinned(t *testing.T) {
 	f.Apply(container(t, f, "bind", "volumes: [{bind: "+binds+", target: /d}]"))
 	f.AwaitPhase("volume", soon, v1.PhaseRunning)
 	f.AwaitPhase("bind", soon, v1.PhaseRunning)
-	bootGuest(t, f, "disk", "h1")
+	startGuest(t, f, "disk", "h1")
 	f.StartAgent("h2", args...)
 	f.AwaitHost("h2", soon, v1.HostOnline)
 	pinned := []string{"volume", "bind", "disk"}
@@ -84,7 +84,7 @@ func TestPinned(t *testing.T) {
 
 	other := filepath.Join(t.TempDir(), "other.qcow2")
 	require.NoError(t, os.WriteFile(other, nil, 0o600))
-	w := vm(f, "disk", "http://nowhere", "", ready)
+	w := vm(f, "disk", "http://nowhere", "")
 	w.VM.Disks[0].Image = &v1.DiskImage{Path: other}
 	p := problem(t, call(t, f, http.MethodPut, "/v1/workloads/disk", w), http.StatusUnprocessableEntity, v1.ReasonImmutable)
 	require.NotEmpty(t, p.Errors)

@@ -13,8 +13,8 @@ import (
 // TestARebootedHost lets a host lose its power, with an engine of its own, and boots it: the engine first, then the agent.
 func TestARebootedHost(t *testing.T) {
 	t.Parallel()
-	f := harness.NewFleet(t, harness.Reachable())
-	f.StartServer(quick...)
+	f := harness.NewFleet(t)
+	f.StartServer(lossPace...)
 	link := f.NewNet("h1")
 	engine := link.StartEngine()
 	engine.Load(harness.ContainerImage(t))
@@ -23,7 +23,7 @@ func TestARebootedHost(t *testing.T) {
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	f.Apply(container(t, f, "moves", moveSoon))
 	f.AwaitWorkload("moves", soon, "runs on h1", runsOn("h1"))
-	f.StartAgent("h2", quick...)
+	f.StartAgent("h2", lossPace...)
 	f.AwaitHost("h2", soon, v1.HostOnline)
 	const onH1 = "placement: {hosts: [h1]}"
 	f.Apply(container(t, f, "data", onH1, "volumes: [{name: d, target: /d}]", "ports: [{container: 8080, host: 8080}]",
@@ -32,7 +32,7 @@ func TestARebootedHost(t *testing.T) {
 	f.AwaitWorkload("data", soon, "runs", runsOn("h1"))
 	f.AwaitWorkload("stopped", soon, "runs", runsOn("h1"))
 	awaitSettled(f, f.Do("stopped", v1.VerbStop))
-	bootGuest(t, f, "guest", "h1", "restart: {policy: no}")
+	startGuest(t, f, "guest", "h1", "restart: {policy: no}")
 	name := func(workload string) string { return "berth." + f.ID + ".h1." + workload }
 	id := engine.Docker("inspect", "-f", "{{.Id}}", name("data"))
 	startedAt := func(workload string) string {
@@ -59,6 +59,9 @@ func TestARebootedHost(t *testing.T) {
 	agent.Start()
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	require.NotEqual(t, before.BootID, stateOf(t, f, "h1").BootID)
+	require.Eventually(t, func() bool {
+		return engine.Docker("inspect", "-f", "{{.State.Running}}", name("data")) == "true\n"
+	}, soon, poll)
 	for _, workload := range []string{"data", "guest"} {
 		v := f.AwaitWorkload(workload, long, "runs again", runsOn("h1"))
 		require.Zero(t, v.Status.Restarts, "%s: a reboot is not the workload's fault", workload)

@@ -58,15 +58,15 @@ func TestALateStepOnTheSameHost(t *testing.T) {
 func TestALateStepAfterAMove(t *testing.T) {
 	t.Parallel()
 	f := harness.NewFleet(t, harness.Failpoints())
-	f.StartServer(quick...)
-	first := f.StartAgent("h1", quick...)
+	f.StartServer(lossPace...)
+	first := f.StartAgent("h1", lossPace...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	const place = "container.Start.begin@held"
 	f.Arm(place)
 	f.Apply(container(t, f, "held", moveSoon))
 	f.AwaitHit(place, soon)
 	first.Pause()
-	f.StartAgent("h2", quick...)
+	f.StartAgent("h2", lossPace...)
 	f.AwaitHost("h1", soon, v1.HostOffline)
 	f.AwaitWorkload("held", soon, "moved", runsOn("h2"))
 	kept := idOf(t, "berth."+f.ID+".h2.held")
@@ -93,8 +93,8 @@ func TestALateStepAfterAMove(t *testing.T) {
 func TestALateStepThatAThawedAgentWasAboutToDo(t *testing.T) {
 	t.Parallel()
 	f := harness.NewFleet(t, harness.Failpoints())
-	f.StartServer(quick...)
-	first := f.StartAgent("h1", quick...)
+	f.StartServer(lossPace...)
+	first := f.StartAgent("h1", lossPace...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	const place = "container.start.before@held"
 	f.Arm(place)
@@ -102,7 +102,7 @@ func TestALateStepThatAThawedAgentWasAboutToDo(t *testing.T) {
 	f.AwaitHit(place, soon)
 	events := starts(t, f)
 	first.Pause()
-	f.StartAgent("h2", quick...)
+	f.StartAgent("h2", lossPace...)
 	f.AwaitWorkload("held", soon, "moved", runsOn("h2"))
 
 	f.Release(place)
