@@ -176,7 +176,7 @@ func TestADrainStopsAMachineAtTheDeadlineAndKeepsItsDisk(t *testing.T) {
 	f, _ := twoHosts(t)
 	srv := harness.ServeFile(t, ownImage(t))
 	f.Apply(vm(f, "db", srv.URL, "", onH1, ready))
-	f.AwaitWorkload("db", long, "runs on h1", runsOn("h1"))
+	f.AwaitWorkload("db", 2*long, "runs on h1", runsOn("h1"))
 	require.Contains(t, console(t, f, "db"), "boots: 1")
 
 	code, out := f.CLI("drain", "h1", "--deadline", "1s", "--wait")
@@ -189,7 +189,7 @@ func TestADrainStopsAMachineAtTheDeadlineAndKeepsItsDisk(t *testing.T) {
 	require.Zero(t, h.Reserved.Memory, "only its disk is held")
 
 	f.CLI("uncordon", "h1")
-	f.AwaitWorkload("db", long, "runs on h1 again", runsOn("h1"))
+	f.AwaitWorkload("db", 2*long, "runs on h1 again", runsOn("h1"))
 	require.Contains(t, console(t, f, "db"), "boots: 2", "its disk was kept")
 	remove(t, f, "db")
 }
