@@ -136,7 +136,7 @@ func (c *comparison) judge(t contract.Thing) {
 		c.add(Finding{Thing: t, Verdict: v1.VerdictUnexplained, Message: t.Odd})
 	case !orphan:
 		c.out.Live++
-	case t.Kept:
+	case t.Kept && !o.proven:
 		c.add(Finding{Thing: t, Verdict: v1.VerdictUnexplained, Message: "it was kept when its workload was removed"})
 	case o.odd, !o.proven && holdsData(t.Kind):
 		c.add(Finding{Thing: t, Verdict: v1.VerdictUnexplained, Message: o.why})

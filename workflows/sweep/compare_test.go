@@ -86,6 +86,10 @@ func TestWhoHasAThing(t *testing.T) {
 		"volume of a removed one":                 {thing: thing(contract.ThingVolume), want: removed, verdict: v1.VerdictUnexplained},
 		"volume, with a tombstone":                {thing: thing(contract.ThingVolume), want: removed, beside: []contract.Thing{tombstone(5_000)}, verdict: v1.VerdictOrphan, proven: true},
 		"volume that was kept":                    {thing: thing(contract.ThingVolume, func(t *contract.Thing) { t.Kept = true }), want: removed, beside: []contract.Thing{tombstone(5_000)}, verdict: v1.VerdictUnexplained},
+		"volume that was kept, with a debt that names volumes": {
+			thing: thing(contract.ThingVolume, func(t *contract.Thing) { t.Kept = true }), beside: []contract.Thing{tombstone(5_000)},
+			debts: []contract.Debt{{Workload: "web", Fence: 5_000, Volumes: true}}, verdict: v1.VerdictOrphan, proven: true,
+		},
 		"volume that was kept, and is used again": {thing: thing(contract.ThingVolume, func(t *contract.Thing) { t.Kept = true }), want: open(), verdict: live},
 		"volume, with a debt":                     {thing: thing(contract.ThingVolume), debts: []contract.Debt{{Workload: "web", Fence: 5_000}}, verdict: v1.VerdictUnexplained},
 		"volume, with a debt that names volumes":  {thing: thing(contract.ThingVolume), debts: []contract.Debt{{Workload: "web", Fence: 5_000, Volumes: true}}, verdict: v1.VerdictOrphan, proven: true},
