@@ -68,6 +68,7 @@ func TestRecord(t *testing.T) {
 	f.AwaitHost("h1", time.Minute, v1.HostLeft)
 	agent.Start()
 	f.AwaitHost("h1", time.Minute, v1.HostOnline)
+	recordSweeps(t, f, container)
 	for _, name := range []string{"web", "batch", "missing", "vm", "huge"} {
 		f.Do(name, v1.VerbRemove)
 	}
@@ -86,6 +87,24 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// recordSweeps lets a sweep list what a terminated workflow left, another remove it, and the schedule start one.
+func recordSweeps(t *testing.T, f *harness.Fleet, container func(name, spec string)) {
+	t.Helper()
+	container("lost", "")
+	f.AwaitPhase("lost", time.Minute, v1.PhaseRunning)
+	f.Temporal.CLI("workflow", "terminate", "--workflow-id", contract.WorkloadID("lost"))
+	for _, args := range [][]string{nil, {"--delete", "--allow-many", "--grace", "1s"}} {
+		code, out := f.CLI(append([]string{"sweep", "--once"}, args...)...)
+		require.Zero(t, code, out)
+	}
+	code, out := f.CLI("sweep", "--once", "--host", "nowhere")
+	require.NotZero(t, code, out)
+	f.Temporal.CLI("schedule", "trigger", "--schedule-id", contract.SweepScheduleID)
+	require.Eventually(t, func() bool {
+		return strings.Contains(f.Temporal.CLI("workflow", "list", "--query", "WorkflowType = 'ScheduledSweep'"), "Completed")
+	}, time.Minute, 100*time.Millisecond)
+}
+
 // keep writes one execution's history, unless there are enough of its type.
 func keep(t *testing.T, f *harness.Fleet, kept map[string]int, line string) {
 	t.Helper()
@@ -95,7 +114,7 @@ func keep(t *testing.T, f *harness.Fleet, kept map[string]int, line string) {
 	}
 	dir := filepath.Join("testdata", e.Type.Name, version)
 	require.NoError(t, os.MkdirAll(dir, 0o755))
-	name := strings.ReplaceAll(e.Execution.WorkflowID, "/", "_")
+	name := strings.NewReplacer("/", "_", ":", "").Replace(e.Execution.WorkflowID)
 	if i := strings.LastIndexByte(name, '_'); e.Type.Name != contract.WorkflowWorkload && e.Type.Name != contract.WorkflowHost && i > 0 {
 		name = name[:i]
 	}

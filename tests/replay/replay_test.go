@@ -20,6 +20,7 @@ import (
 var recorded = []string{
 	contract.WorkflowWorkload, contract.WorkflowDeploy, contract.WorkflowStop, contract.WorkflowRemove,
 	contract.WorkflowHost, contract.WorkflowLease, contract.WorkflowLogs, contract.WorkflowQueue,
+	contract.WorkflowSweep, contract.WorkflowScheduledSweep,
 }
 
 func TestRecordedHistoriesReplay(t *testing.T) {
