@@ -49,6 +49,16 @@ func vm(f *harness.Fleet, name, url, checksum string, lines ...string) *v1.Workl
 	return f.Parse(text)
 }
 
+// prepareOf is the step of an action that fetches.
+func prepareOf(t *testing.T, f *harness.Fleet, action string) v1.ActionStep {
+	t.Helper()
+	view, err := f.Client().Action(t.Context(), action)
+	require.NoError(t, err)
+	i := slices.IndexFunc(view.Steps, func(s v1.ActionStep) bool { return s.Step == "vm.Prepare" })
+	require.GreaterOrEqual(t, i, 0, "%+v", view.Steps)
+	return view.Steps[i]
+}
+
 const ready = "readiness: {when: console, line: GUEST-READY}"
 
 func sha256Of(t *testing.T, path string) string {
@@ -140,13 +150,22 @@ func vmLife(t *testing.T, f *harness.Fleet, own string) {
 		`cloudInit: {userData: "#cloud-config\npassword: hunter2\n"}`,
 	}
 	f.Apply(vm(f, "life", srv.URL, sha256Of(t, image), lines...))
-	f.AwaitWorkload("life", soon, "the fetch shows its bytes", func(v v1.View) bool {
+	v := f.AwaitWorkload("life", soon, "the fetch shows its bytes", func(v v1.View) bool {
 		return slices.ContainsFunc(v.Progress, func(p v1.Progress) bool {
 			return p.Step == "vm.Prepare" && p.Done > 0 && p.Done < size && p.Total == size && strings.Contains(p.Detail, "fetching")
 		})
 	})
+	deploy := v.Status.Action.ID
+	open := prepareOf(t, f, deploy)
+	require.Equal(t, v1.OutcomeRunning, open.Outcome)
+	require.Positive(t, open.Bytes)
+	require.Contains(t, open.Progress.Detail, "fetching")
 	srv.Set(harness.Trouble{})
-	v := f.AwaitPhase("life", long, v1.PhaseRunning)
+	v = f.AwaitPhase("life", long, v1.PhaseRunning)
+	done := prepareOf(t, f, deploy)
+	require.Equal(t, v1.OutcomeSucceeded, done.Outcome)
+	require.Equal(t, size, done.Bytes, "an action tells how much was fetched")
+	require.Nil(t, done.Progress)
 	require.Equal(t, hostName, v.Status.Host)
 	log := console(t, f, "life")
 	require.Contains(t, log, "GUEST-READY")
@@ -173,7 +192,9 @@ func vmLife(t *testing.T, f *harness.Fleet, own string) {
 	require.Contains(t, harness.Virsh(t, "dominfo", containerName(f, "life")), "163840 KiB")
 	require.Len(t, domainsOf(t, f, "life"), 1)
 
-	remove(t, f, "life")
+	a := f.Do("life", v1.VerbRemove)
+	require.Equal(t, []v1.Kept{{Kind: v1.KeptPath, Host: hostName, Ref: mine}}, a.Kept, "what the user brought is said to stay")
+	f.AwaitGone("life", soon)
 	require.Empty(t, domainsOf(t, f, "life"))
 	require.Empty(t, leftovers(t, f, "life"))
 	require.FileExists(t, mine)
