@@ -50,11 +50,13 @@ type Host struct {
 	// Debts are workloads that the host must remove before it takes work again: they run elsewhere, or were removed by force.
 	Debts []string `json:"debts,omitempty"`
 	// Guard is true if the host's guard runs. Without one the host takes nothing strict.
-	Guard      bool       `json:"guard"`
-	Runtimes   []Runtime  `json:"runtimes,omitempty"`
-	Instance   string     `json:"instance"`
-	Version    string     `json:"version,omitempty"`
-	LeaseNo    int64      `json:"lease"`
-	OnlineAt   *time.Time `json:"onlineAt,omitempty"`
+	Guard    bool       `json:"guard"`
+	Runtimes []Runtime  `json:"runtimes,omitempty"`
+	Instance string     `json:"instance"`
+	Version  string     `json:"version,omitempty"`
+	LeaseNo  int64      `json:"lease"`
+	OnlineAt *time.Time `json:"onlineAt,omitempty"`
+	// LastBeat is when the agent renewed its lease last; of a host that is away, at the latest.
+	LastBeat   *time.Time `json:"lastBeat,omitempty"`
 	LastChange time.Time  `json:"lastChange"`
 }

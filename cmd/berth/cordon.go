@@ -33,7 +33,7 @@ func cordonCommands(a *app) []*cobra.Command {
 // hostCommand shows one host, and switches its runtimes.
 func hostCommand(a *app) *cobra.Command {
 	var off, on []string
-	cmd := hostChangeCommand(a, "host HOST", "Show a host, or switch its runtimes off and on",
+	cmd := hostCommandThen(a, "host HOST", "Show a host, or switch its runtimes off and on",
 		func(ctx context.Context, c *client.Client, name string) (v1.Host, error) {
 			for _, runtime := range off {
 				if _, err := c.SwitchRuntime(ctx, name, runtime, false); err != nil {
@@ -46,7 +46,7 @@ func hostCommand(a *app) *cobra.Command {
 				}
 			}
 			return c.Host(ctx, name)
-		})
+		}, func(hosts []v1.Host, now time.Time) table { return hostTable(hosts[0], now) }, nil)
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.Flags().StringSliceVar(&off, "disable-runtime", nil, "runtime to switch off for new work: docker or libvirt")
 	cmd.Flags().StringSliceVar(&on, "enable-runtime", nil, "runtime to switch on again")
@@ -58,11 +58,13 @@ type hostChange func(ctx context.Context, c *client.Client, host string) (v1.Hos
 
 // hostChangeCommand does one thing to each host that is named, and shows the hosts as they are then.
 func hostChangeCommand(a *app, use, short string, change hostChange) *cobra.Command {
-	return hostCommandThen(a, use, short, change, nil)
+	return hostCommandThen(a, use, short, change, hostsTable, nil)
 }
 
-// hostCommandThen does as hostChangeCommand, and then something with the hosts that were named.
-func hostCommandThen(a *app, use, short string, change hostChange, then func(context.Context, *client.Client, []string) error) *cobra.Command {
+// hostCommandThen does as hostChangeCommand, shows the hosts in another way, and then does something with those that were named.
+func hostCommandThen(a *app, use, short string, change hostChange,
+	show func([]v1.Host, time.Time) table, then func(context.Context, *client.Client, []string) error,
+) *cobra.Command {
 	var s clientSettings
 	var o output
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.MinimumNArgs(1)}
@@ -84,7 +86,7 @@ func hostCommandThen(a *app, use, short string, change hostChange, then func(con
 			hosts = append(hosts, host)
 		}
 		if len(hosts) > 0 {
-			errs = append(errs, o.print(a.out, v1.HostList{Items: hosts}, hostsTable(hosts, time.Now())))
+			errs = append(errs, o.print(a.out, v1.HostList{Items: hosts}, show(hosts, time.Now())))
 		}
 		if err := errors.Join(errs...); err != nil || then == nil {
 			return err

@@ -22,7 +22,7 @@ func drainCommand(a *app) *cobra.Command {
 		func(ctx context.Context, c *client.Client, host string) (v1.Host, error) {
 			request.Deadline = v1.Duration(deadline)
 			return c.Drain(ctx, host, request)
-		},
+		}, hostsTable,
 		func(ctx context.Context, c *client.Client, hosts []string) error {
 			if !wait {
 				return nil

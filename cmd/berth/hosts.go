@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,43 +42,4 @@ func hostsAll(ctx context.Context, c *client.Client) (v1.HostList, error) {
 			return all, nil
 		}
 	}
-}
-
-func hostsTable(hosts []v1.Host, now time.Time) table {
-	t := table{head: []string{"HOST", "STATE", "WORKLOADS", "CPUS", "MEMORY", "DISK", "RUNTIMES", "GUARD", "SINCE", "REASON"}}
-	for _, h := range hosts {
-		state := string(h.State)
-		message := oneLine(h.Message)
-		switch {
-		case h.Drain != nil && h.Drain.EndedAt != nil:
-			state, message = state+",drained", strings.TrimSpace(message+" "+drainText(h.Drain))
-		case h.Drain != nil:
-			state, message = state+",draining", strings.TrimSpace(message+" "+drainText(h.Drain))
-		case h.Cordoned:
-			state += ",cordoned"
-		}
-		var runtimes []string
-		for _, r := range h.Runtimes {
-			name := r.Name
-			if !r.Ready {
-				name += "(down)"
-			}
-			runtimes = append(runtimes, name)
-		}
-		t.rows = append(t.rows, []string{
-			h.Name, state, itoa(h.Workloads),
-			fmt.Sprintf("%s/%s", h.Reserved.CPUs, h.Capacity.CPUs),
-			bytes(float64(h.Reserved.Memory)) + "/" + bytes(float64(h.Capacity.Memory)),
-			bytes(float64(h.Reserved.Disk)) + "/" + bytes(float64(h.Capacity.Disk)),
-			strings.Join(runtimes, " "), yesNo(h.Guard), age(now, h.LastChange), strings.Trim(string(h.Reason)+": "+message, ": "),
-		})
-	}
-	return t
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }

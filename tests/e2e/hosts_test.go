@@ -61,6 +61,28 @@ const (
 func TestPlacement(t *testing.T) {
 	t.Parallel()
 	f, _ := twoHosts(t)
+	t.Run("hosts say how they are", func(t *testing.T) {
+		f := f.In(t)
+		list, err := f.Client().Hosts(t.Context(), 10, "")
+		require.NoError(t, err)
+		require.Len(t, list.Items, 2)
+		for _, h := range list.Items {
+			require.NotNil(t, h.LastBeat)
+			require.WithinDuration(t, time.Now(), *h.LastBeat, soon)
+		}
+		_, err = f.Client().SwitchRuntime(t.Context(), "h2", "libvirt", false)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			_, out := f.CLI("hosts")
+			return strings.Contains(out, "libvirt: switched off by an admin")
+		}, soon, poll)
+		_, out := f.CLI("hosts")
+		require.Regexp(t, `h1 +Online +\d+s ago +0 .* 300\.0 MiB free .* docker [0-9.]+.*rack=a`, out)
+		_, out = f.CLI("host", "h2")
+		require.Regexp(t, `RUNTIME +libvirt \(down\): switched off by an admin`, out)
+		_, err = f.Client().SwitchRuntime(t.Context(), "h2", "libvirt", true)
+		require.NoError(t, err)
+	})
 	t.Run("labels choose the host", func(t *testing.T) {
 		f := f.In(t)
 		f.Apply(container(t, f, "b", big, "placement: {labels: [rack=b]}"))
@@ -182,7 +204,9 @@ func TestAForgottenHost(t *testing.T) {
 	t.Parallel()
 	f, agents := twoHosts(t)
 	agents["h1"].Kill()
-	f.AwaitHost("h1", soon, v1.HostOffline)
+	away := f.AwaitHost("h1", soon, v1.HostOffline)
+	require.NotNil(t, away.LastBeat)
+	require.True(t, away.LastBeat.Before(away.LastChange))
 	h, err := f.Client().Forget(t.Context(), "h1")
 	require.NoError(t, err)
 	require.Equal(t, v1.HostForgotten, h.State)

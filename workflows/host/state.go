@@ -37,6 +37,8 @@ type State struct {
 	// LeaseOver is when the host itself must have taken its last lease for ended.
 	LeaseOver time.Time `json:"leaseOver,omitzero"`
 	OnlineAt  time.Time `json:"onlineAt,omitzero"`
+	// LastBeat is when a host that is away beat last, at the latest. While a lease is held, its activity knows.
+	LastBeat time.Time `json:"lastBeat,omitzero"`
 	// Since is when the fleet first heard of the host: what it remembers of the host goes back to then.
 	Since   time.Time `json:"since,omitzero"`
 	Changed time.Time `json:"changed"`
@@ -126,8 +128,10 @@ func (s *State) Ended(l contract.LeaseEnded, now time.Time) {
 	if l.LeaseNo != s.LeaseNo || s.Phase != v1.HostOnline && s.Phase != v1.HostJoining {
 		return
 	}
-	s.Changed, s.LeaseOver = now, now
-	if !l.RanOut {
+	s.Changed, s.LeaseOver, s.LastBeat = now, now, now
+	if l.RanOut {
+		s.LastBeat = now.Add(-s.Timings.Lease)
+	} else {
 		s.LeaseOver = now.Add(s.Timings.Lease)
 	}
 	if l.Left {
@@ -323,6 +327,10 @@ func (s *State) View() v1.Host {
 	if !s.OnlineAt.IsZero() {
 		at := s.OnlineAt
 		h.OnlineAt = &at
+	}
+	if away := s.Phase != v1.HostOnline && s.Phase != v1.HostJoining; away && !s.LastBeat.IsZero() {
+		at := s.LastBeat
+		h.LastBeat = &at
 	}
 	return h
 }

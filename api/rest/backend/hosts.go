@@ -27,6 +27,7 @@ func (b *Backend) Hosts(ctx context.Context, p rest.Page) (v1.HostList, error) {
 		}
 		list.Items = append(list.Items, host)
 	}
+	b.addBeats(ctx, list.Items)
 	slices.SortFunc(list.Items, func(a, b v1.Host) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
@@ -37,7 +38,13 @@ func (b *Backend) Host(ctx context.Context, name string) (v1.Host, error) {
 	if err != nil {
 		return v1.Host{}, err
 	}
-	return b.host(info.GetWorkflowExecutionInfo())
+	host, err := b.host(info.GetWorkflowExecutionInfo())
+	if err != nil {
+		return host, err
+	}
+	one := []v1.Host{host}
+	b.addBeats(ctx, one)
+	return one[0], nil
 }
 
 // host reads a host's memo. A host whose first worker has yet to answer is Joining.

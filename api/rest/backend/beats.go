@@ -1,0 +1,46 @@
+package backend
+
+import (
+	"context"
+	"sync"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// lookers is how many leases are looked at beside each other.
+const lookers = 8
+
+// addBeats adds to hosts that hold a lease when they beat last. It stands with the lease's activity, where it costs no history;
+// what can't be read is left out.
+func (b *Backend) addBeats(ctx context.Context, hosts []v1.Host) {
+	slots := make(chan struct{}, lookers)
+	var all sync.WaitGroup
+	for i := range hosts {
+		if s := hosts[i].State; s != v1.HostOnline && s != v1.HostJoining {
+			continue
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			b.addBeat(ctx, &hosts[i])
+		})
+	}
+	all.Wait()
+}
+
+func (b *Backend) addBeat(ctx context.Context, host *v1.Host) {
+	info, err := b.describe(ctx, contract.LeaseID(host.Name))
+	if err != nil {
+		if !isNotFound(err) {
+			b.Logger.WarnContext(ctx, "a host's beats cannot be read", "host", host.Name, "error", err)
+		}
+		return
+	}
+	for _, pending := range info.GetPendingActivities() {
+		if at := pending.GetLastHeartbeatTime(); at.IsValid() && pending.GetActivityType().GetName() == contract.ActivityHoldLease {
+			beat := at.AsTime()
+			host.LastBeat = &beat
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+// hostsTable shows hosts, one a row.
+func hostsTable(hosts []v1.Host, now time.Time) table {
+	t := table{head: []string{
+		"HOST", "STATE", "BEAT", "WORKLOADS", "CPUS", "MEMORY", "DISK", "RUNTIMES", "GUARD", "LABELS", "SINCE", "REASON",
+	}}
+	for _, h := range hosts {
+		var runtimes []string
+		for _, r := range h.Runtimes {
+			runtimes = append(runtimes, runtimeText(r))
+		}
+		t.rows = append(t.rows, []string{
+			h.Name, stateText(h), beatText(h, now), itoa(h.Workloads),
+			used(h.Reserved.CPUs.String(), h.Capacity.CPUs.String(), (h.Capacity.CPUs - h.Reserved.CPUs).String()),
+			usedBytes(h.Reserved.Memory, h.Capacity.Memory), usedBytes(h.Reserved.Disk, h.Capacity.Disk),
+			strings.Join(runtimes, ", "), yesNo(h.Guard), strings.Join(sortedPairs(h.Labels), ","), age(now, h.LastChange), reasonText(h),
+		})
+	}
+	return t
+}
+
+// hostTable shows one host, a property a row.
+func hostTable(h v1.Host, now time.Time) table {
+	t := table{head: []string{"HOST", h.Name}}
+	row := func(name, value string) {
+		if value != "" {
+			t.rows = append(t.rows, []string{name, value})
+		}
+	}
+	row("STATE", strings.TrimSpace(stateText(h)+" for "+age(now, h.LastChange)))
+	row("REASON", strings.Trim(string(h.Reason)+": "+oneLine(h.Message), ": "))
+	if h.Drain != nil {
+		row("DRAIN", drainText(h.Drain))
+	}
+	row("LAST BEAT", beatText(h, now))
+	row("LABELS", strings.Join(sortedPairs(h.Labels), " "))
+	row("WORKLOADS", itoa(h.Workloads))
+	row("CPUS", used(h.Reserved.CPUs.String(), h.Capacity.CPUs.String(), (h.Capacity.CPUs-h.Reserved.CPUs).String()))
+	row("MEMORY", usedBytes(h.Reserved.Memory, h.Capacity.Memory))
+	row("DISK", usedBytes(h.Reserved.Disk, h.Capacity.Disk))
+	for _, r := range h.Runtimes {
+		row("RUNTIME", strings.Trim(runtimeText(r)+": "+oneLine(r.Message), ": "))
+	}
+	row("GUARD", yesNo(h.Guard))
+	row("OWES", strings.Join(h.Debts, " "))
+	row("AGENT", h.Version)
+	row("INSTANCE", h.Instance)
+	return t
+}
+
+func stateText(h v1.Host) string {
+	switch {
+	case h.Drain != nil && h.Drain.EndedAt != nil:
+		return string(h.State) + ",drained"
+	case h.Drain != nil:
+		return string(h.State) + ",draining"
+	case h.Cordoned:
+		return string(h.State) + ",cordoned"
+	default:
+		return string(h.State)
+	}
+}
+
+// beatText says how long ago the last beat came.
+func beatText(h v1.Host, now time.Time) string {
+	if h.LastBeat == nil {
+		return ""
+	}
+	return age(now, *h.LastBeat) + " ago"
+}
+
+// runtimeText names a runtime with its version, or says that it takes no work.
+func runtimeText(r v1.Runtime) string {
+	switch {
+	case !r.Ready:
+		return r.Name + " (down)"
+	case r.Version != "":
+		return r.Name + " " + r.Version
+	default:
+		return r.Name
+	}
+}
+
+// reasonText says why the host is as it is: its own message, how far a drain has got, and why runtimes take no work.
+func reasonText(h v1.Host) string {
+	var all []string
+	add := func(s string) {
+		if s = strings.Trim(s, ": "); s != "" {
+			all = append(all, s)
+		}
+	}
+	add(string(h.Reason) + ": " + oneLine(h.Message))
+	if h.Drain != nil {
+		add(drainText(h.Drain))
+	}
+	for _, r := range h.Runtimes {
+		if !r.Ready {
+			add(r.Name + ": " + oneLine(r.Message))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func used(reserved, capacity, free string) string {
+	return fmt.Sprintf("%s/%s, %s free", reserved, capacity, free)
+}
+
+func usedBytes(reserved, capacity v1.Bytes) string {
+	return used(bytes(float64(reserved)), bytes(float64(capacity)), bytes(float64(capacity-reserved)))
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

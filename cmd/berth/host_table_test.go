@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+)
+
+func TestHostTables(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	beat := now.Add(-2 * time.Second)
+	h := v1.Host{
+		Name: "h1", State: v1.HostOnline, Cordoned: true, Message: "the agent speaks contract 2", Labels: map[string]string{"rack": "a", "disk": "ssd"},
+		Capacity: v1.Amounts{CPUs: 4000, Memory: 8 << 30, Disk: 100 << 30}, Reserved: v1.Amounts{CPUs: 1500, Memory: 2 << 30, Disk: 10 << 30},
+		Workloads: 3, Debts: []string{"old"}, Instance: "i1", Version: "1.2.3", LastBeat: &beat, LastChange: now.Add(-time.Hour),
+		Runtimes: []v1.Runtime{
+			{Name: "docker", Version: "28.5.2", Ready: true},
+			{Name: "libvirt", Version: "9.0.0", Message: "switched off by an admin"},
+		},
+	}
+	var list, one strings.Builder
+	require.NoError(t, hostsTable([]v1.Host{h}, now).print(&list))
+	require.NoError(t, hostTable(h, now).print(&one))
+	for _, want := range []string{
+		"Online,cordoned", "2s ago", "1500m/4, 2500m free", "2.0 GiB/8.0 GiB, 6.0 GiB free", "docker 28.5.2, libvirt (down)", "disk=ssd,rack=a",
+		"the agent speaks contract 2; libvirt: switched off by an admin",
+	} {
+		require.Contains(t, list.String(), want)
+	}
+	for _, want := range []string{
+		"Online,cordoned for 1h", "2s ago", "2.0 GiB/8.0 GiB, 6.0 GiB free", "docker 28.5.2", "libvirt (down): switched off by an admin",
+		"disk=ssd rack=a", "old", "1.2.3", "i1",
+	} {
+		require.Contains(t, one.String(), want)
+	}
+	h.LastBeat = nil
+	require.Empty(t, beatText(h, now))
+}
