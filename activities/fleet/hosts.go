@@ -67,6 +67,9 @@ type hostState struct {
 			Fence      int64 `json:"fence"`
 			Generation int64 `json:"generation"`
 			Bound      bool  `json:"bound"`
+			Needs      struct {
+				Kind v1.Kind `json:"kind"`
+			} `json:"needs"`
 		} `json:"entries"`
 	} `json:"ledger"`
 	Debts []contract.Debt `json:"debts"`
@@ -102,7 +105,9 @@ func (a *Activities) ledger(ctx context.Context, host string) (contract.HostLedg
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Ledger.Entries)) {
 		e := s.Ledger.Entries[name]
-		l.Reservations = append(l.Reservations, contract.Reservation{Workload: name, Fence: e.Fence, Generation: e.Generation, Bound: e.Bound})
+		l.Reservations = append(l.Reservations, contract.Reservation{
+			Workload: name, Fence: e.Fence, Generation: e.Generation, Kind: e.Needs.Kind, Bound: e.Bound,
+		})
 	}
 	return l, nil
 }

@@ -84,6 +84,7 @@ func (l *load) life(callers, count int) {
 	})
 	l.events(names)
 	l.awaitHosts(time.Minute, func(h v1.Host) bool { return h.State == v1.HostOnline })
+	l.sweep(count)
 	l.phase("stop", callers, names, func(ctx context.Context, c *caller, name string) (time.Duration, error) {
 		return c.do(ctx, name, v1.VerbStop, v1.PhaseStopped)
 	})

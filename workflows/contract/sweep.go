@@ -178,10 +178,11 @@ type HostLedger struct {
 
 // Reservation is an entry in a host's ledger.
 type Reservation struct {
-	Workload   string `json:"w"`
-	Fence      int64  `json:"f"`
-	Generation int64  `json:"g"`
-	Bound      bool   `json:"b,omitempty"`
+	Workload   string  `json:"w"`
+	Fence      int64   `json:"f"`
+	Generation int64   `json:"g"`
+	Kind       v1.Kind `json:"k,omitempty"`
+	Bound      bool    `json:"b,omitempty"`
 }
 
 // FleetWantsIn names workloads.

@@ -194,9 +194,18 @@ func (c *comparison) ownerless(t contract.Thing) (ownerless, bool) {
 		return ownerless{why: "its workload's workflow was ended from outside", proven: c.proven(t)}, true
 	default:
 		o := ownerless{why: "there is no workload of its name", proven: c.proven(t)}
-		o.forgotten = !o.proven && t.Odd == "" && t.Fence > 0 && t.Fence < max(c.Ledger.Since, c.Rewound)
+		o.forgotten = c.forgotten(t) && !o.proven
 		return o, true
 	}
+}
+
+// forgotten reports whether a thing of which the fleet knows nothing is older than what it remembers. Disks and volumes may
+// well be: they outlive the memory of their workloads, and go only on proof anyway.
+func (c *comparison) forgotten(t contract.Thing) bool {
+	if t.Odd != "" || t.Kind == contract.ThingDisk || t.Kind == contract.ThingVolume {
+		return false
+	}
+	return t.Fence > 0 && t.Fence < max(c.Ledger.Since, c.Rewound)
 }
 
 // proven reports whether a tombstone or a debt on this host covers a thing. Named volumes outlive their workload unless they
@@ -232,9 +241,6 @@ func (c *comparison) absences() {
 
 // reservations finds those whose workload says that it is not here, and of which nothing is left here.
 func (c *comparison) reservations() {
-	if len(c.Unread) > 0 {
-		return
-	}
 	left := map[string]bool{}
 	for _, t := range c.Things {
 		left[t.Workload] = left[t.Workload] || t.Kind != contract.ThingRecord
@@ -243,7 +249,7 @@ func (c *comparison) reservations() {
 		w := c.wants[r.Workload]
 		here := w.Presence == contract.PresenceOpen && (w.Busy || w.Host == c.Ledger.Host)
 		known := w.Presence == contract.PresenceOpen || w.Presence == contract.PresenceRemoved
-		if !r.Bound || here || left[r.Workload] || known && r.Fence > w.Fence {
+		if !r.Bound || here || left[r.Workload] || c.unseen(r.Kind) || known && r.Fence > w.Fence {
 			continue
 		}
 		c.add(Finding{
@@ -254,6 +260,19 @@ func (c *comparison) reservations() {
 			},
 		})
 	}
+}
+
+// unseen reports whether something of a kind of workload may be here that could not be read.
+func (c *comparison) unseen(k v1.Kind) bool {
+	kinds := []contract.ThingKind{contract.ThingContainer, contract.ThingVolume, contract.ThingNetwork}
+	switch k {
+	case v1.KindContainer:
+	case v1.KindVM:
+		kinds = []contract.ThingKind{contract.ThingDomain, contract.ThingDisk, contract.ThingSeed}
+	default:
+		return len(c.Unread) > 0
+	}
+	return slices.ContainsFunc(kinds, func(k contract.ThingKind) bool { return c.Unread[k] != "" })
 }
 
 // names are the workloads that the host has to do with, sorted.

@@ -145,14 +145,16 @@ func TestWhatTheFleetHasForgotten(t *testing.T) {
 		beside    []contract.Thing
 		forgotten []string
 	}{
-		"older than the memory":      {thing: thing(contract.ThingContainer, old), forgotten: forgotten},
-		"younger":                    {thing: thing(contract.ThingContainer)},
-		"older than a rewind":        {thing: thing(contract.ThingContainer), rewound: 5_001, forgotten: forgotten},
-		"known to have been removed": {thing: thing(contract.ThingContainer, old), want: contract.Want{Workload: "web", Presence: contract.PresenceRemoved, Fence: 6_000}},
-		"known to have been ended":   {thing: thing(contract.ThingContainer, old), want: contract.Want{Workload: "web", Presence: contract.PresenceBroken}},
-		"known here, by a tombstone": {thing: thing(contract.ThingContainer, old), beside: []contract.Thing{tombstone(since)}},
-		"not made by Berth":          {thing: thing(contract.ThingContainer, old, func(t *contract.Thing) { t.Odd = "odd" })},
-		"wanted":                     {thing: thing(contract.ThingContainer, old), want: open()},
+		"older than the memory":                 {thing: thing(contract.ThingContainer, old), forgotten: forgotten},
+		"younger":                               {thing: thing(contract.ThingContainer)},
+		"older than a rewind":                   {thing: thing(contract.ThingContainer), rewound: 5_001, forgotten: forgotten},
+		"known to have been removed":            {thing: thing(contract.ThingContainer, old), want: contract.Want{Workload: "web", Presence: contract.PresenceRemoved, Fence: 6_000}},
+		"known to have been ended":              {thing: thing(contract.ThingContainer, old), want: contract.Want{Workload: "web", Presence: contract.PresenceBroken}},
+		"known here, by a tombstone":            {thing: thing(contract.ThingContainer, old), beside: []contract.Thing{tombstone(since)}},
+		"not made by Berth":                     {thing: thing(contract.ThingContainer, old, func(t *contract.Thing) { t.Odd = "odd" })},
+		"a volume, which outlives its workload": {thing: thing(contract.ThingVolume, old)},
+		"a record":                              {thing: thing(contract.ThingRecord, old), forgotten: []string{"record record-web"}},
+		"wanted":                                {thing: thing(contract.ThingContainer, old), want: open()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := judged(c.want, func(v *View) { v.Rewound = c.rewound }, append([]contract.Thing{c.thing}, c.beside...)...)
@@ -206,7 +208,7 @@ func TestWhatIsWantedAndAbsent(t *testing.T) {
 }
 
 func TestReservationsForNobody(t *testing.T) {
-	entry := contract.Reservation{Workload: "web", Fence: 5_500, Generation: 2, Bound: true}
+	entry := contract.Reservation{Workload: "web", Fence: 5_500, Generation: 2, Kind: v1.KindVM, Bound: true}
 	for name, c := range map[string]struct {
 		want    contract.Want
 		entry   contract.Reservation
@@ -225,6 +227,7 @@ func TestReservationsForNobody(t *testing.T) {
 		"something is left":           {entry: entry, things: []contract.Thing{thing(contract.ThingDisk)}},
 		"a record is left":            {entry: entry, things: []contract.Thing{thing(contract.ThingRecord)}, release: true},
 		"not all could be read":       {entry: entry, unread: map[contract.ThingKind]string{contract.ThingDisk: "no"}},
+		"another runtime is away":     {entry: entry, unread: map[contract.ThingKind]string{contract.ThingContainer: "no"}, release: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := judged(c.want, func(v *View) {

@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -35,6 +36,15 @@ type host struct {
 
 func (r *run) fail(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+// why says on one line why the run failed.
+func (r *run) why() string {
+	const most = 10
+	if over := len(r.failures) - most; over > 0 {
+		return fmt.Sprintf("%s; and %d more", strings.Join(r.failures[:most], "; "), over)
+	}
+	return strings.Join(r.failures, "; ")
 }
 
 // readable are the hosts that are not left alone.

@@ -39,7 +39,7 @@ func Sweep(ctx workflow.Context, in contract.SweepInput) (v1.Sweep, error) {
 	now := workflow.Now(ctx)
 	r.report.EndedAt, r.report.State = &now, v1.SweepSucceeded
 	if len(r.failures) > 0 {
-		r.report.State, r.report.Message = v1.SweepFailed, strings.Join(r.failures, "; ")
+		r.report.State, r.report.Message = v1.SweepFailed, r.why()
 	}
 	if err := r.show(ctx); err != nil {
 		return v1.Sweep{}, err
