@@ -105,7 +105,7 @@ bench: runtimes tools-run build ## Measure what Berth adds to the bare runtimes
 	@go test -tags bench -count=1 -v -timeout 1h $(ARGS) ./tests/bench/...
 
 .PHONY: load
-load: tools-run build ## Measure a fleet of synthetic hosts under many workloads; BERTH_LOAD=full for 200 hosts and 5,000 workloads
+load: runtimes tools-run build ## Measure synthetic hosts under many workloads (BERTH_LOAD=full: 200 and 5,000), and the beats of a busy real one
 	@go test -tags load -count=1 -v -timeout 3h $(ARGS) ./tests/load/...
 
 .PHONY: check

@@ -39,6 +39,7 @@ type Holder struct {
 	leaseNo  int64
 	deadline time.Duration // by deadline.Now
 	stall    stall
+	gaps     gaps
 	lost     chan struct{} // closed when the lease in leaseNo has ended and hello must be said again
 }
 
@@ -73,6 +74,7 @@ func (h *Holder) expect(w contract.Welcome) <-chan struct{} {
 	defer h.mu.Unlock()
 	h.leaseNo, h.lost = w.LeaseNo, make(chan struct{})
 	h.stall.limit = w.Timings.Lease
+	h.gaps = gaps{}
 	return h.lost
 }
 
@@ -97,9 +99,19 @@ func (h *Holder) acknowledged(leaseNo int64, sent, lease time.Duration) {
 	}
 	h.deadline = sent + lease
 	h.stall.acknowledged(leaseNo, sent)
+	if gap := h.gaps.acknowledged(deadline.Now()); gap > 0 {
+		h.log.Debug("beat", "lease", leaseNo, "gap", gap)
+	}
 	if h.Keeper != nil {
 		h.Keeper.Renewed(h.deadline)
 	}
+}
+
+// longestGap is the longest time between two acknowledged beats of the current lease.
+func (h *Holder) longestGap() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.gaps.longest
 }
 
 // HoldLease renews the lease until the agent stops, the lease is taken over, or the server no longer knows it. It renews by
@@ -140,7 +152,7 @@ func (h *Holder) HoldLease(ctx context.Context, in contract.HoldLeaseIn) (contra
 func (h *Holder) beat(ctx context.Context, token []byte, in contract.HoldLeaseIn) error {
 	ctx, cancel := context.WithTimeout(ctx, max(in.Beat, time.Second))
 	defer cancel()
-	return h.client.RecordActivityHeartbeat(ctx, token, in.LeaseNo)
+	return h.client.RecordActivityHeartbeat(ctx, token, contract.Beat{LeaseNo: in.LeaseNo, LongestGap: h.longestGap()})
 }
 
 // announce makes the host online. If it fails, the next beat tries again.

@@ -57,6 +57,8 @@ type Host struct {
 	LeaseNo  int64      `json:"lease"`
 	OnlineAt *time.Time `json:"onlineAt,omitempty"`
 	// LastBeat is when the agent renewed its lease last; of a host that is away, at the latest.
-	LastBeat   *time.Time `json:"lastBeat,omitempty"`
-	LastChange time.Time  `json:"lastChange"`
+	LastBeat *time.Time `json:"lastBeat,omitempty"`
+	// LongestGap is the longest time between two beats of the current lease, while it is held.
+	LongestGap Duration  `json:"longestGap,omitempty"`
+	LastChange time.Time `json:"lastChange"`
 }

@@ -42,6 +42,9 @@ func hostTable(h v1.Host, now time.Time) table {
 		row("DRAIN", drainText(h.Drain))
 	}
 	row("LAST BEAT", beatText(h, now))
+	if h.LongestGap > 0 {
+		row("LONGEST GAP", h.LongestGap.D().Round(time.Millisecond).String())
+	}
 	row("LABELS", strings.Join(sortedPairs(h.Labels), " "))
 	row("WORKLOADS", itoa(h.Workloads))
 	row("CPUS", used(h.Reserved.CPUs.String(), h.Capacity.CPUs.String(), (h.Capacity.CPUs-h.Reserved.CPUs).String()))

@@ -70,6 +70,10 @@ func TestPlacement(t *testing.T) {
 			require.NotNil(t, h.LastBeat)
 			require.WithinDuration(t, time.Now(), *h.LastBeat, soon)
 		}
+		require.Eventually(t, func() bool {
+			h, err := f.Client().Host(t.Context(), "h1")
+			return err == nil && h.LongestGap > 0
+		}, soon, poll)
 		_, err = f.Client().SwitchRuntime(t.Context(), "h2", "libvirt", false)
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {

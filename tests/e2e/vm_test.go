@@ -91,6 +91,13 @@ func console(t *testing.T, f *harness.Fleet, workload string) string {
 	return strings.Join(logs.Lines, "\n")
 }
 
+// says reports whether a text stands on a workload's console. It is for waiting: a console that cannot be read yet is none.
+func says(t *testing.T, f *harness.Fleet, workload, text string) bool {
+	t.Helper()
+	logs, err := f.Client().Logs(t.Context(), workload, 500)
+	return err == nil && strings.Contains(strings.Join(logs.Lines, "\n"), text)
+}
+
 // leftovers are the files that a workload's directory on the host still holds, beside its record.
 func leftovers(t *testing.T, f *harness.Fleet, workload string) []string {
 	t.Helper()
@@ -217,12 +224,12 @@ func vmMadeAgain(t *testing.T, f *harness.Fleet) {
 	// Its end from outside is no user's wish.
 	harness.Virsh(t, "destroy", name)
 	require.Eventually(t, func() bool { return running(t, f, "vm-again") }, soon, poll)
-	require.Eventually(t, func() bool { return strings.Contains(console(t, f, "vm-again"), "boots: 2") }, soon, poll)
+	require.Eventually(t, func() bool { return says(t, f, "vm-again", "boots: 2") }, long, poll)
 
 	harness.Virsh(t, "destroy", name)
 	harness.Virsh(t, "undefine", name)
 	require.Eventually(t, func() bool {
-		return running(t, f, "vm-again") && strings.Contains(console(t, f, "vm-again"), "boots: 3")
+		return running(t, f, "vm-again") && says(t, f, "vm-again", "boots: 3")
 	}, long, poll)
 	f.AwaitPhase("vm-again", long, v1.PhaseRunning)
 	remove(t, f, "vm-again")

@@ -204,6 +204,13 @@ type HoldLeaseIn struct {
 	Lease   time.Duration `json:"leaseTime"`
 }
 
+// Beat is what HoldLease says with each heartbeat.
+type Beat struct {
+	LeaseNo int64 `json:"lease"`
+	// LongestGap is the longest time between two acknowledged beats of this lease so far.
+	LongestGap time.Duration `json:"longestGap,omitempty"`
+}
+
 // HoldLeaseOut says why a HoldLease ended by itself.
 type HoldLeaseOut struct {
 	// Left is true if the agent is going away on purpose.

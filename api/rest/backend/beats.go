@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	commonpb "go.temporal.io/api/common/v1"
+
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -41,6 +43,16 @@ func (b *Backend) addBeat(ctx context.Context, host *v1.Host) {
 		if at := pending.GetLastHeartbeatTime(); at.IsValid() && pending.GetActivityType().GetName() == contract.ActivityHoldLease {
 			beat := at.AsTime()
 			host.LastBeat = &beat
+			host.LongestGap = b.longestGap(pending.GetHeartbeatDetails().GetPayloads())
 		}
 	}
+}
+
+// longestGap reads what the agent says with each beat. Those of older versions say less.
+func (b *Backend) longestGap(details []*commonpb.Payload) v1.Duration {
+	var beat contract.Beat
+	if len(details) == 0 || b.Data.FromPayload(details[0], &beat) != nil {
+		return 0
+	}
+	return v1.Duration(beat.LongestGap)
 }
