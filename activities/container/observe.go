@@ -42,7 +42,12 @@ func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Obse
 	o.StartedAt, o.Addresses, o.Ports = k.StartedAt, k.Addresses, k.Ports
 	switch k.Status {
 	case StatusRunning:
-		o.State = runState(k.Health)
+		if o.State = runState(k.Health); o.State == contract.RunUnhealthy {
+			o.Message = "its health check fails"
+			if said := bounded(redact(k.HealthOutput, recordedSpec(rec))); said != "" {
+				o.Message += ": " + said
+			}
+		}
 	case StatusPaused:
 		o.State, o.Message = contract.RunUnhealthy, "the container is paused"
 	case StatusExited:

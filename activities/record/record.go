@@ -43,6 +43,8 @@ type Record struct {
 	Launched Launch `json:"launched,omitzero"`
 	// Exit is how the current attempt of a job, or a service that is not restarted, ended.
 	Exit *contract.Exit `json:"exit,omitempty"`
+	// Acked is the last attempt of a job whose end the control plane has recorded.
+	Acked int `json:"acked,omitempty"`
 	// Restarts counts local restarts since the last deploy.
 	Restarts int `json:"restarts,omitempty"`
 	// FinishedStep and FinishedOut are the last step of the last finished action and its result, so that a retry whose
@@ -65,6 +67,10 @@ type Launch struct {
 
 // Tombstone reports whether the workload was removed from this host.
 func (r Record) Tombstone() bool { return !r.RemovedAt.IsZero() }
+
+// Acknowledged reports whether the control plane has recorded how the current attempt of a job ended: nothing more is to be
+// told of it.
+func (r Record) Acknowledged() bool { return r.Attempt > 0 && r.Acked == r.Attempt }
 
 // Admit says whether a step with this fence may act: nil if so, and contract.StaleFence if a later action was seen or the
 // fence's own action is finished. A retry of the very step that finished it gets that step's result.

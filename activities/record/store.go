@@ -175,6 +175,15 @@ func (s *Store) WrittenAt(workload string) (time.Time, bool) {
 	return info.ModTime(), true
 }
 
+// Names returns the names of all workloads that have a record, readable or not, in order.
+func (s *Store) Names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := slices.AppendSeq(slices.Collect(maps.Keys(s.records)), maps.Keys(s.broken))
+	slices.Sort(names)
+	return names
+}
+
 // Put writes a record durably: when it returns, a crash does not lose it (see Volatile). The caller holds the workload's lock.
 func (s *Store) Put(r Record) error {
 	dir := s.Dir(r.Workload)

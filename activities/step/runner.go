@@ -231,6 +231,9 @@ func (r *Runner) run(ctx context.Context, c *Call, step contract.Step, work Func
 	}
 	out.Bytes = c.bytes()
 	r.strictOver(c, step)
+	if step == contract.StepAcknowledge {
+		return out, c.Save(func(rec *record.Record) { rec.Acked = max(rec.Acked, c.In.Ref.Attempt) })
+	}
 	if c.In.Last {
 		return out, r.finish(ctx, c, step, out)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,19 +27,31 @@ type machine struct {
 	err      error
 	restarts int
 	changed  func(string)
+	// hangs makes looks at that workload wait until their time is over, broken makes restarts fail.
+	hangs  string
+	broken error
 }
 
 func (m *machine) Kind() v1.Kind { return v1.KindContainer }
 
-func (m *machine) Observe(context.Context, record.Record) (contract.Observation, error) {
+func (m *machine) Observe(ctx context.Context, r record.Record) (contract.Observation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.hangs != "" && strings.HasPrefix(r.Workload, m.hangs) {
+		m.mu.Unlock()
+		<-ctx.Done()
+		m.mu.Lock()
+		return contract.Observation{}, ctx.Err()
+	}
 	return contract.Observation{State: m.state, Exit: m.exit}, m.err
 }
 
 func (m *machine) Restart(context.Context, *step.Call) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.broken != nil {
+		return m.broken
+	}
 	m.restarts++
 	m.state, m.exit = contract.RunRunning, nil
 	return nil
@@ -80,7 +93,8 @@ type watched struct {
 	sup   *Supervisor
 	mu    sync.Mutex
 	told  []contract.Observation
-	fail  error
+	// away makes whoever tells something wait until the time for that is over.
+	away bool
 }
 
 func watch(t *testing.T, admitted bool, change func(*record.Record)) *watched {
@@ -93,16 +107,27 @@ func watchStrict(t *testing.T, l *lease, admitted bool, change func(*record.Reco
 	t.Helper()
 	store, err := record.Open(t.TempDir(), "f", "h1")
 	require.NoError(t, err)
-	rec, err := store.Get("web")
+	put(t, store, "web", change)
+	return watchStore(t, l, admitted, store)
+}
+
+// put records a workload that was deployed.
+func put(t *testing.T, store *record.Store, name string, change func(*record.Record)) {
+	t.Helper()
+	rec, err := store.Get(name)
 	require.NoError(t, err)
 	rec = rec.Begin(contract.StepIn{
-		Ref:  contract.Ref{Workload: "web", Kind: v1.KindContainer, Generation: 1, Fence: 7},
+		Ref:  contract.Ref{Workload: name, Kind: v1.KindContainer, Generation: 1, Fence: 7},
 		Spec: v1.Workload{APIVersion: v1.APIVersion, Kind: v1.KindContainer, Container: &v1.ContainerSpec{Image: "i"}},
 	}, contract.StepStart).Finish(contract.StepStart, contract.StepOut{}, time.Now())
 	if change != nil {
 		change(&rec)
 	}
 	require.NoError(t, store.Put(rec))
+}
+
+func watchStore(t *testing.T, l *lease, admitted bool, store *record.Store) *watched {
+	t.Helper()
 	w := &watched{machine: &machine{state: contract.RunRunning}, t: t, store: store}
 	log := slog.New(slog.DiscardHandler)
 	cfg := Config{
@@ -120,11 +145,14 @@ func watchStrict(t *testing.T, l *lease, admitted bool, change func(*record.Reco
 	return w
 }
 
-func (w *watched) take(_ context.Context, _ string, o contract.Observation) error {
+func (w *watched) take(ctx context.Context, _ string, o contract.Observation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.fail != nil {
-		return w.fail
+	if w.away {
+		w.mu.Unlock()
+		<-ctx.Done()
+		w.mu.Lock()
+		return ctx.Err()
 	}
 	w.told = append(w.told, o)
 	return nil
@@ -224,38 +252,18 @@ func TestUnobservableChangesNothing(t *testing.T) {
 	require.Zero(t, w.restarted())
 }
 
-func TestFold(t *testing.T) {
-	s := New(Config{Log: slog.New(slog.DiscardHandler)})
-	now := time.Now()
-	flap := func(i int) contract.Observation {
-		return contract.Observation{State: contract.RunRunning, Restarts: i}
-	}
-	for i := range foldBurst {
-		later, _ := s.fold("web", flap(i), now)
-		require.Zero(t, later, "the first changes go at once")
-		later, _ = s.fold("web", flap(i), now)
-		require.Negative(t, later, "the same is not said twice")
-	}
-	later, _ := s.fold("web", flap(99), now)
-	require.Positive(t, later, "a flood is folded")
-	later, _ = s.fold("web", contract.Observation{State: contract.RunExited, Exit: exited(1)}, now)
-	require.Zero(t, later, "an exit never is")
-	later, repeated := s.fold("web", flap(100), now.Add(2*foldWindow))
-	require.Zero(t, later)
-	require.Zero(t, repeated, "the exit had told of the folded one")
-}
-
 func TestRestartsBackOffAndForget(t *testing.T) {
 	s := New(Config{Log: slog.New(slog.DiscardHandler)})
 	r := record.Record{Workload: "web", Fence: 7}
 	now := time.Now()
 	plan := func() time.Duration {
-		d, ok := s.planRestart(r, now)
-		require.True(t, ok)
-		_, again := s.planRestart(r, now)
-		require.False(t, again, "one restart at a time")
-		s.restarts["web"].planned = false
-		return d
+		due, _, fresh := s.planRestart(r, *exited(1), now)
+		require.True(t, fresh)
+		again, _, fresh := s.planRestart(r, *exited(1), now.Add(time.Millisecond))
+		require.False(t, fresh, "one restart at a time")
+		require.Equal(t, due, again)
+		s.restarts["web"].due = time.Time{}
+		return due.Sub(now)
 	}
 	require.Equal(t, restartMin, plan())
 	require.Equal(t, 2*restartMin, plan())

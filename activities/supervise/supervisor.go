@@ -18,10 +18,12 @@ import (
 )
 
 const (
-	lookers       = 4
+	// workers is how many work on each of the queues.
+	workers       = 4
 	lookTimeout   = 15 * time.Second
 	sendTimeout   = 5 * time.Second
 	lookAgain     = 3 * time.Second
+	mendAgain     = 5 * time.Second
 	reconnectWait = time.Second
 )
 
@@ -61,21 +63,30 @@ type Config struct {
 type Supervisor struct {
 	Config
 	runtimes map[v1.Kind]step.Runtime
-	queue    *queue
+	// looks, starts and news are the workloads to look at, to start again, and to tell of.
+	looks, starts, news *queue
 
 	mu   sync.Mutex
 	seq  int64
 	sent map[string]sent
+	// seen is the latest look at each workload of which news is to be told.
+	seen map[string]sight
 	// owed are the workloads of which nothing has been told under this lease, though they were there when it began.
 	owed     map[string]bool
 	restarts map[string]*restartState
 }
 
+// sight is what a look saw, and the record by which it looked.
+type sight struct {
+	record      record.Record
+	observation contract.Observation
+}
+
 // New returns a supervisor. Run makes it work.
 func New(c Config) *Supervisor {
 	s := &Supervisor{
-		Config: c, runtimes: map[v1.Kind]step.Runtime{}, queue: newQueue(),
-		sent: map[string]sent{}, owed: map[string]bool{}, restarts: map[string]*restartState{},
+		Config: c, runtimes: map[v1.Kind]step.Runtime{}, looks: newQueue(), starts: newQueue(), news: newQueue(),
+		sent: map[string]sent{}, seen: map[string]sight{}, owed: map[string]bool{}, restarts: map[string]*restartState{},
 	}
 	for _, rt := range c.Runtimes {
 		s.runtimes[rt.Kind()] = rt
@@ -89,35 +100,26 @@ func (s *Supervisor) Run(ctx context.Context) {
 	for _, rt := range s.Runtimes {
 		wg.Go(func() { s.watch(ctx, rt) })
 	}
-	for range lookers {
-		wg.Go(func() {
-			for {
-				name, ok := s.queue.next(ctx)
-				if !ok {
-					return
-				}
-				s.look(ctx, name)
-				s.queue.done(name)
-			}
-		})
-	}
+	wg.Go(func() { s.looks.serve(ctx, s.look) })
+	wg.Go(func() { s.starts.serve(ctx, s.restart) })
+	wg.Go(func() { s.news.serve(ctx, s.tell) })
 	wg.Wait()
 }
 
 // Look asks for a look at a workload, soon.
-func (s *Supervisor) Look(workload string) { s.queue.add(workload) }
+func (s *Supervisor) Look(workload string) { s.looks.add(workload) }
 
 // Admit forgets what was told before: a new lease is told everything again.
 func (s *Supervisor) Admit() {
-	all := s.Store.List()
+	all := s.Store.Names()
 	s.mu.Lock()
 	s.sent, s.owed = map[string]sent{}, make(map[string]bool, len(all))
-	for _, r := range all {
-		s.owed[r.Workload] = true
+	for _, name := range all {
+		s.owed[name] = true
 	}
 	s.mu.Unlock()
-	for _, r := range all {
-		s.Look(r.Workload)
+	for _, name := range all {
+		s.Look(name)
 	}
 }
 
@@ -142,14 +144,24 @@ func (s *Supervisor) watch(ctx context.Context, rt step.Runtime) {
 	}
 }
 
-// look observes one workload, starts it again if that is the host's to do, and tells the control plane.
+// look observes one workload, starts it again if that is the host's to do, and has the control plane told.
 func (s *Supervisor) look(ctx context.Context, workload string) {
 	r, err := s.Store.Get(workload)
-	if err != nil || r.Fence == 0 || r.Open || r.Wanted != record.WantedRunning || r.Spec == nil {
+	if err != nil { // nothing is known of it before somebody mends the record
+		s.Log.Warn("workload could not be looked at", "workload", workload, "error", err)
+		s.looks.addLater(workload, mendAgain)
+		return
+	}
+	if r.Fence == 0 || r.Open || r.Wanted != record.WantedRunning || r.Spec == nil || r.Acknowledged() {
 		return // nothing to say: an action is open, or nothing should run
 	}
 	rt, ok := s.runtimes[r.Kind]
 	if !ok {
+		return
+	}
+	if r.Attempt > 0 && r.Exit != nil {
+		// It has ended, whatever has become of what is left of it.
+		s.saw(r, contract.Observation{State: contract.RunExited, Exit: r.Exit})
 		return
 	}
 	lctx, cancel := context.WithTimeout(ctx, lookTimeout)
@@ -158,72 +170,84 @@ func (s *Supervisor) look(ctx context.Context, workload string) {
 	if err != nil {
 		// Unobservable changes nothing. The runtime's return is an event; this stands behind it.
 		s.Log.Debug("workload could not be observed", "workload", workload, "error", err)
-		s.queue.addLater(ctx, workload, lookAgain)
+		s.looks.addLater(workload, lookAgain)
 		return
 	}
 	s.explainStop(r, o)
-	if r.Attempt > 0 {
-		o = s.keepExit(ctx, r, o)
-	} else if o.State == contract.RunExited && o.Exit != nil {
-		s.restartLater(ctx, rt, r, *o.Exit)
-	} else if o.State == contract.RunRunning {
+	switch {
+	case r.Attempt > 0:
+		s.keepExit(ctx, r, o)
+	case o.State == contract.RunExited && o.Exit != nil:
+		var failed string
+		if o.RestartIn, failed = s.restartLater(r, *o.Exit); failed != "" {
+			exit := *o.Exit
+			exit.Message, o.Exit = failed, &exit
+		}
+	case o.State == contract.RunRunning:
 		s.noteRunning(workload)
 	}
-	s.tell(ctx, r, o)
+	s.saw(r, o)
 }
 
-// keepExit makes the end of a job's attempt durable, and recalls it when the container is gone.
-func (s *Supervisor) keepExit(ctx context.Context, r record.Record, o contract.Observation) contract.Observation {
-	switch {
-	case r.Exit != nil:
-		o.State, o.Exit = contract.RunExited, r.Exit
-	case o.State == contract.RunExited && o.Exit != nil:
-		if err := s.Runner.KeepExit(ctx, r.Workload, r.Fence, *o.Exit); err != nil {
-			s.Log.Warn("a job's exit could not be kept", "workload", r.Workload, "error", err)
-		}
+// keepExit makes the end of a job's attempt durable, so that it is recalled when the container is gone.
+func (s *Supervisor) keepExit(ctx context.Context, r record.Record, o contract.Observation) {
+	if o.State != contract.RunExited || o.Exit == nil {
+		return
 	}
-	return o
+	if err := s.Runner.KeepExit(ctx, r.Workload, r.Fence, *o.Exit); err != nil {
+		s.Log.Warn("a job's exit could not be kept", "workload", r.Workload, "error", err)
+	}
 }
 
-// tell sends an observation, unless it says what was said before.
-func (s *Supervisor) tell(ctx context.Context, r record.Record, o contract.Observation) {
+// saw has the control plane told of what was seen.
+func (s *Supervisor) saw(r record.Record, o contract.Observation) {
 	o.Host, o.Fence, o.Attempt, o.Restarts, o.BootID = s.Host, r.Fence, r.Attempt, r.Restarts, s.BootID
-	o.LeaseNo = s.Member.LeaseNo()
-	if o.LeaseNo == 0 {
+	s.mu.Lock()
+	s.seen[r.Workload] = sight{r, o}
+	s.mu.Unlock()
+	s.news.add(r.Workload)
+}
+
+// tell sends what was seen last of a workload, unless that says what was said before.
+func (s *Supervisor) tell(ctx context.Context, workload string) {
+	leaseNo := s.Member.LeaseNo()
+	if leaseNo == 0 {
 		return // never admitted: everything is told at the first hello
 	}
 	s.mu.Lock()
-	if s.answered(r, o) {
+	r, o := s.seen[workload].record, s.seen[workload].observation
+	if r.Workload == "" || s.answered(r, o) {
 		s.mu.Unlock()
 		return
 	}
-	delete(s.owed, r.Workload)
-	later, repeated := s.fold(r.Workload, o, time.Now())
+	delete(s.owed, workload)
+	decisive := o.State == contract.RunExited && (o.Exit == nil || !mayRestart(r, *o.Exit))
+	later, repeated := s.fold(workload, o, decisive, time.Now())
 	s.seq++
-	o.Seq, o.Repeated = s.seq, repeated
+	o.LeaseNo, o.Seq, o.Repeated = leaseNo, s.seq, repeated
 	s.mu.Unlock()
 	switch {
 	case later < 0:
 		return
 	case later > 0:
-		s.queue.addLater(ctx, r.Workload, later)
+		s.news.addLater(workload, later)
 		return
 	}
 	sctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	err := s.Send(sctx, r.Workload, o)
+	err := s.Send(sctx, workload, o)
 	var gone *serviceerror.NotFound
 	switch {
 	case err == nil:
 	case errors.As(err, &gone):
-		s.Log.Warn("no such workload in the fleet; what is on the host is left alone", "workload", r.Workload)
+		s.Log.Warn("no such workload in the fleet; what is on the host is left alone", "workload", workload)
 	default:
-		s.Log.Warn("observation not delivered; it is sent again", "workload", r.Workload, "error", err)
+		s.Log.Warn("observation not delivered; it is sent again", "workload", workload, "error", err)
 		s.mu.Lock()
-		delete(s.sent, r.Workload)
-		s.owed[r.Workload] = true
+		delete(s.sent, workload)
+		s.owed[workload] = true
 		s.mu.Unlock()
-		s.queue.addLater(ctx, r.Workload, lookAgain)
+		s.looks.addLater(workload, lookAgain)
 	}
 }
 

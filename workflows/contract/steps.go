@@ -119,9 +119,11 @@ type Observation struct {
 	Attempt int      `json:"attempt,omitempty"`
 	Exit    *Exit    `json:"exit,omitempty"`
 	// Restarts counts local restarts since the last deploy.
-	Restarts  int       `json:"restarts,omitempty"`
-	StartedAt time.Time `json:"startedAt,omitzero"`
-	Addresses []string  `json:"addresses,omitempty"`
+	Restarts int `json:"restarts,omitempty"`
+	// RestartIn is how long the host waits before it starts an exited workload again; zero if it does not.
+	RestartIn time.Duration `json:"restartIn,omitempty"`
+	StartedAt time.Time     `json:"startedAt,omitzero"`
+	Addresses []string      `json:"addresses,omitempty"`
 	// Ports are as in StepOut: those that the runtime chose change with a restart.
 	Ports []string `json:"ports,omitempty"`
 	// Repeated says how many observations were folded into this one.

@@ -243,7 +243,13 @@ func (s *State) Observe(o contract.Observation, now time.Time) bool {
 	if s.Placement == nil || s.Placement.Host != o.Host || o.Fence > s.Fence || !o.After(s.Seen) {
 		return false
 	}
-	s.Seen = o
+	s.Seen, s.RestartAt = o, time.Time{}
+	if o.RestartIn > 0 {
+		s.RestartAt = now.Add(o.RestartIn)
+	}
+	if o.State == contract.RunExited && o.Exit != nil {
+		s.LastExit = &LastExit{Fence: o.Fence, Exit: *o.Exit}
+	}
 	s.absorb(now)
 	return true
 }
@@ -280,13 +286,21 @@ func (s *State) absorb(now time.Time) {
 		s.endAttempt(now)
 		return
 	}
-	switch {
-	case s.Seen.State == contract.RunAbsent && now.Sub(s.Deployed.At) < stableAfter:
-		s.Repairs++
-		s.NextTry = now.Add(backoff(s.Timings, s.Name, s.Repairs))
-	case s.Seen.State == contract.RunAbsent:
-		s.Repairs = 0
+	if s.Seen.State == contract.RunAbsent && s.RepairOf != s.Deployed.Fence {
+		s.planRepair(now)
 	}
+}
+
+// planRepair says when what is gone from its host is made again: at once if it had lasted, else after a pause that grows. It is
+// told of again under each lease, and counts once.
+func (s *State) planRepair(now time.Time) {
+	s.RepairOf = s.Deployed.Fence
+	if now.Sub(s.Deployed.At) >= stableAfter {
+		s.Repairs = 0
+		return
+	}
+	s.Repairs++
+	s.NextTry = now.Add(backoff(s.Timings, s.Name, s.Repairs))
 }
 
 // CameLate notes that a host refused a step of an action that is over. The open action's own steps say so in its result.

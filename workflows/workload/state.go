@@ -54,6 +54,9 @@ type State struct {
 	Ended *Ended `json:"ended,omitempty"`
 	// Seen is the latest observation.
 	Seen contract.Observation `json:"seen"`
+	// RestartAt is when its host starts an exited workload again, LastExit how it last ended by itself.
+	RestartAt time.Time `json:"restartAt,omitzero"`
+	LastExit  *LastExit `json:"lastExit,omitempty"`
 	// HostLost is true between host-lost and host-back. HostLease is the lease of the last such news; older news is ignored.
 	HostLost  bool  `json:"hostLost,omitempty"`
 	HostLease int64 `json:"hostLease,omitempty"`
@@ -82,8 +85,9 @@ type State struct {
 	Failure *v1.Failure `json:"failure,omitempty"`
 	Tries   int         `json:"tries,omitempty"`
 	NextTry time.Time   `json:"nextTry,omitzero"`
-	// Repairs counts repairs in a row that did not last.
-	Repairs int `json:"repairs,omitempty"`
+	// Repairs counts repairs in a row that did not last; RepairOf is the fence of the deploy that the last one is to replace.
+	Repairs  int   `json:"repairs,omitempty"`
+	RepairOf int64 `json:"repairOf,omitempty"`
 
 	// Job is set for a job from its first deploy on.
 	Job *Job `json:"job,omitempty"`
@@ -159,6 +163,12 @@ type Ended struct {
 	Reason  v1.Reason `json:"reason"`
 	Message string    `json:"message"`
 	Code    *int      `json:"code,omitempty"`
+}
+
+// LastExit is how what a fence deployed last ended by itself.
+type LastExit struct {
+	Fence int64         `json:"fence"`
+	Exit  contract.Exit `json:"exit"`
 }
 
 // Job is what a job's attempts add up to.

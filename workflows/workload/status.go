@@ -38,10 +38,9 @@ func (s *State) Status(now time.Time) v1.Status {
 	if s.Failure != nil {
 		st.Reason, st.Message, st.Advice = s.Failure.Reason, s.Failure.Message, s.Failure.Advice
 		st.Permanent = s.Failure.Permanent && s.Doing == nil
-		if s.Doing == nil && now.Before(s.NextTry) && !s.Failure.Permanent {
-			at := s.NextTry
-			st.NextTry = &at
-		}
+	}
+	if at := s.nextTry(); now.Before(at) {
+		st.NextTry = &at
 	}
 	s.explainLoss(&st)
 	if due, moves := s.moveDue(); moves {
@@ -55,6 +54,33 @@ func (s *State) Status(now time.Time) v1.Status {
 	}
 	st.ChangedAt = s.ChangedAt
 	return st
+}
+
+// nextTry is when the workload is tried again, by its host or by an action, if that is known.
+func (s *State) nextTry() time.Time {
+	switch {
+	case s.Doing != nil:
+		return time.Time{}
+	case s.Failure != nil:
+		if s.Failure.Permanent {
+			return time.Time{}
+		}
+		return s.NextTry
+	case s.Wanted != WantRunning || s.Ended != nil || s.HostLost:
+		return time.Time{}
+	case s.Deployed == nil:
+		return s.NextTry // a job's next attempt
+	case s.Seen.Fence != s.Deployed.Fence:
+		return time.Time{}
+	}
+	switch s.Seen.State {
+	case contract.RunExited:
+		return s.RestartAt
+	case contract.RunAbsent:
+		return s.NextTry
+	default:
+		return time.Time{}
+	}
 }
 
 // runs is the deploy that runs: during a move the one on the host that is left.
@@ -174,9 +200,16 @@ func (s *State) seenPhase() (v1.Phase, v1.Reason, string) {
 		}
 		return v1.PhaseDegraded, reason, message
 	case contract.RunAbsent:
-		return v1.PhaseDegraded, v1.ReasonNotFound, "it is gone from its host and is made again"
+		message := "it is gone from its host and is made again"
+		if s.Repairs > 1 {
+			message += fmt.Sprintf("; it has gone %d times in a row", s.Repairs)
+		}
+		return v1.PhaseDegraded, v1.ReasonNotFound, message
 	default:
 		reason, message := s.drainPhase()
+		if last := s.LastExit; message == "" && last != nil && last.Fence == s.Deployed.Fence && s.Seen.Restarts > 0 {
+			message = fmt.Sprintf("%s since it was deployed; the last time it %s", plural(s.Seen.Restarts, "restart"), exitMessage(last.Exit))
+		}
 		return v1.PhaseRunning, reason, message
 	}
 }
