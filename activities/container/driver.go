@@ -119,6 +119,8 @@ type Event struct {
 	// Killed is set if somebody asked the engine to end the container, or the engine does so because it stops itself. That
 	// it ended is another event.
 	Killed bool
+	// OutOfMemory is set if the kernel killed one of its processes for want of memory. There may be dozens for one container.
+	OutOfMemory bool
 }
 
 // Runs reports whether the container has processes.

@@ -12,7 +12,7 @@ import (
 func (r *Runtime) exitOf(ctx context.Context, k Container, spec *v1.ContainerSpec) *contract.Exit {
 	exit := &contract.Exit{Code: k.ExitCode, Outcome: v1.ReasonExited, At: k.FinishedAt}
 	switch {
-	case k.OutOfMemory && k.ExitCode != 0: // a child that was killed is the main process's affair if that went on
+	case k.OutOfMemory && k.ExitCode != 0, r.outside.ranOut(k): // a child that was killed is the main process's affair if that went on
 		exit.Outcome = v1.ReasonOutOfMemory
 	case r.outside.ended(k):
 		exit.Outcome = v1.ReasonInterrupted

@@ -186,6 +186,18 @@ func TestRestartStartsTheSameContainer(t *testing.T) {
 	require.Len(t, h.containers(), 1)
 }
 
+// Whether the step still sees a service that ends at once must not change what becomes of it.
+func TestAServiceThatEndsAtOnceHasBeenStarted(t *testing.T) {
+	h := newHost(t)
+	for fence := range int64(5) {
+		in := request(shell("exit 4"), fence+1, 10+fence)
+		out := h.must(contract.StepStart, in)
+		require.NotEmpty(t, out.RuntimeID)
+		require.Nil(t, out.Exit)
+		require.Eventually(t, func() bool { return h.observe("web").State == contract.RunExited }, 10*time.Second, 20*time.Millisecond)
+	}
+}
+
 func TestWorkloadsDoNotMix(t *testing.T) {
 	h := newHost(t)
 	var wg sync.WaitGroup

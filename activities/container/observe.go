@@ -51,6 +51,7 @@ func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Obse
 	case StatusPaused:
 		o.State, o.Message = contract.RunUnhealthy, "the container is paused"
 	case StatusExited:
+		r.outside.await(ctx, k)
 		o.State, o.Exit = contract.RunExited, r.exitOf(ctx, k, recordedSpec(rec))
 	case StatusCreated, StatusGone: // it never ran: a deploy finds it and goes on
 		o.State, o.Message = contract.RunAbsent, bounded(k.Error)
@@ -95,9 +96,14 @@ func (r *Runtime) Watch(ctx context.Context, changed func(workload string)) erro
 	err := r.driver.Events(ctx, r.hostLabels(),
 		func() { r.outside.back(); changed("") },
 		func(e Event) {
-			if e.Killed {
+			switch {
+			case e.Killed:
 				r.outside.killed(e.ID, e.At)
-			} else if name := e.Labels[LabelWorkload]; name != "" {
+			case e.OutOfMemory && !r.outside.starved(e.ID, e.At):
+				return // one of dozens
+			}
+			// What ended it may be heard of after its end: it is looked at again.
+			if name := e.Labels[LabelWorkload]; name != "" {
 				changed(name)
 			}
 		})

@@ -6,9 +6,8 @@ import (
 )
 
 const (
-	// maxOutages and maxKills bound what is remembered.
+	// maxOutages bounds what is remembered.
 	maxOutages = 16
-	maxKills   = 4096
 	// killSlack is how long after the grace a killed container may still take to be gone.
 	killSlack = 15 * time.Second
 	// lostCode is Docker's exit code for a container that was gone when the engine came up.
@@ -28,7 +27,8 @@ type outside struct {
 	mu    sync.Mutex
 	gone  time.Time // since when the engine is away; zero while it is there
 	past  []outage
-	kills map[string]time.Time // by the container's id
+	kills times // of containers, by their ids
+	ooms  times
 }
 
 type outage struct{ from, to time.Time }
@@ -52,21 +52,6 @@ func (o *outside) back() {
 	o.gone = time.Time{}
 }
 
-func (o *outside) killed(id string, at time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if _, again := o.kills[id]; !again && len(o.kills) >= maxKills {
-		oldest := id
-		for other, t := range o.kills {
-			if first, ok := o.kills[oldest]; !ok || t.Before(first) {
-				oldest = other
-			}
-		}
-		delete(o.kills, oldest)
-	}
-	o.kills[id] = at
-}
-
 // ended reports whether a container was ended from outside.
 func (o *outside) ended(k Container) bool {
 	o.mu.Lock()
@@ -78,7 +63,7 @@ func (o *outside) ended(k Container) bool {
 	if grace <= 0 {
 		grace = defaultGrace
 	}
-	if at, ok := o.kills[k.ID]; ok && during(k, outage{at, at.Add(grace + killSlack)}) {
+	if at, ok := o.kills[k.ID]; ok && followed(k, at, grace+killSlack) {
 		return true
 	}
 	if k.ExitCode == lostCode && k.StartedAt.Before(o.boot) && k.FinishedAt.After(o.boot) {

@@ -13,7 +13,7 @@ func TestEndedFromOutside(t *testing.T) {
 	ran := func(from, to, code int) Container {
 		return Container{ID: "c", StartedAt: at(from), FinishedAt: at(to), ExitCode: code}
 	}
-	killed := func() *outside { return &outside{kills: map[string]time.Time{"c": at(100)}} }
+	killed := func() *outside { return &outside{kills: times{"c": at(100)}} }
 	outage := func() *outside { return &outside{past: []outage{{at(100), at(200)}}} }
 
 	for name, test := range map[string]struct {
@@ -26,6 +26,7 @@ func TestEndedFromOutside(t *testing.T) {
 		"obeyed a kill":                     {killed(), ran(0, 101, 0), true},
 		"was forced after the grace":        {killed(), ran(0, 111, 137), true},
 		"survived the kill, ended later":    {killed(), ran(0, 400, 0), false},
+		"was gone when the kill was told":   {&outside{kills: times{"c": at(100).Add(time.Millisecond)}}, ran(99, 100, 137), true},
 		"was killed in an earlier run":      {killed(), ran(101, 102, 1), false},
 		"ended while the engine was away":   {outage(), ran(0, 150, 137), true},
 		"ended before that":                 {outage(), ran(0, 99, 0), false},
@@ -40,11 +41,11 @@ func TestEndedFromOutside(t *testing.T) {
 }
 
 func TestOutsideIsBounded(t *testing.T) {
-	o := &outside{kills: map[string]time.Time{}}
-	for n := range maxKills + 10 {
+	o := &outside{kills: times{}}
+	for n := range maxTimes + 10 {
 		o.killed(string(rune('a'+n%20))+time.Duration(n).String(), time.Unix(int64(n), 0))
 	}
-	require.Len(t, o.kills, maxKills)
+	require.Len(t, o.kills, maxTimes)
 	for _, at := range o.kills {
 		require.GreaterOrEqual(t, at.Unix(), int64(10), "the oldest are forgotten first")
 	}
@@ -55,4 +56,29 @@ func TestOutsideIsBounded(t *testing.T) {
 		o.back()
 	}
 	require.Len(t, o.past, maxOutages)
+}
+
+func TestTheCauseMayBeToldAfterTheEnd(t *testing.T) {
+	begin := time.Now()
+	fresh := func(code int) Container {
+		return Container{ID: "c", StartedAt: begin.Add(-time.Minute), FinishedAt: time.Now(), ExitCode: code}
+	}
+	for name, tell := range map[string]func(*outside, time.Time){
+		"a kill":           func(o *outside, at time.Time) { o.killed("c", at) },
+		"a want of memory": func(o *outside, at time.Time) { o.starved("c", at) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, k := &outside{kills: times{}, ooms: times{}}, fresh(killedCode)
+			time.AfterFunc(2*tellPoll, func() { tell(o, time.Now()) })
+			o.await(t.Context(), k)
+			require.True(t, o.ended(k) || o.ranOut(k))
+		})
+	}
+	o, now := &outside{kills: times{}, ooms: times{}}, time.Now()
+	o.await(t.Context(), fresh(1)) // it ended by itself
+	o.await(t.Context(), Container{ID: "c", StartedAt: begin.Add(-time.Hour), FinishedAt: begin.Add(-time.Minute), ExitCode: killedCode})
+	require.Less(t, time.Since(now), hearsay, "there is nothing to wait for")
+	require.True(t, o.starved("c", now))
+	require.False(t, o.starved("c", now.Add(time.Millisecond)), "one of dozens")
+	require.False(t, o.ranOut(fresh(1)), "a child's want of memory is not the end of all")
 }

@@ -58,7 +58,7 @@ func New(cfg Config, driver Driver) *Runtime {
 		cfg.StallTimeout = defaultStall
 	}
 	return &Runtime{
-		outside: outside{boot: cfg.BootedAt, kills: map[string]time.Time{}},
+		outside: outside{boot: cfg.BootedAt, kills: times{}, ooms: times{}},
 		cfg:     cfg, driver: driver,
 		policy: policy{host: cfg.Host, paths: cfg.AllowPaths, devices: cfg.AllowDevices},
 		pulls:  newPulls(driver, cfg.MaxConcurrentPulls, cfg.StallTimeout),

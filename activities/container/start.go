@@ -123,7 +123,12 @@ func (r *Runtime) launch(ctx context.Context, c *step.Call, spec *v1.ContainerSp
 	if err != nil {
 		return contract.StepOut{}, err
 	}
-	return r.describe(ctx, c, spec, now, found)
+	if out, err := r.describe(ctx, c, spec, now, found); err == nil {
+		return out, nil
+	}
+	// It has been started, and has ended already: it is started again by its policy, and counted, as it would be had it ended
+	// a moment later.
+	return contract.StepOut{RuntimeID: now.ID, StartedAt: now.StartedAt, Found: found + "; it has ended since"}, nil
 }
 
 // dropHalfMade removes a container that never ran and that can't as it is: it holds the name, and on some engines the

@@ -76,6 +76,7 @@ func (s *Supervisor) planRestart(r record.Record, exit contract.Exit, now time.T
 		s.restarts[r.Workload] = st
 	}
 	if !st.due.IsZero() {
+		st.exit = exit // it may be known better by now
 		return st.due, st.failed, false
 	}
 	if !st.runningAt.IsZero() && now.Sub(st.runningAt) > restartForget {

@@ -1,13 +1,7 @@
 package e2e
 
 import (
-	"context"
-	"io"
-	"net"
-	"path/filepath"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,12 +9,17 @@ import (
 	"github.com/berth-dev/berth/tests/harness"
 )
 
+// relayed is a fleet whose agent has relays to the runtimes, which are shut.
+func relayed(t *testing.T) (f *harness.Fleet, docker, libvirt *harness.Relay) {
+	t.Helper()
+	docker, libvirt = harness.NewDockerRelay(t), harness.NewLibvirtRelay(t)
+	f = fleet(t, "--docker-host", "unix://"+docker.Path, "--libvirt-uri", "qemu:///system?socket="+libvirt.Path)
+	return f, docker, libvirt
+}
+
 // TestRuntimesComeAndGo gives an agent sockets of Docker and libvirt behind which nobody listens at first.
 func TestRuntimesComeAndGo(t *testing.T) {
-	dir := harness.OpenDir(t, "sockets")
-	docker := &socket{path: filepath.Join(dir, "docker.sock"), to: "/var/run/docker.sock"}
-	libvirt := &socket{path: filepath.Join(dir, "libvirt.sock"), to: "/var/run/libvirt/libvirt-sock"}
-	f := fleet(t, "--docker-host", "unix://"+docker.path, "--libvirt-uri", "qemu:///system?socket="+libvirt.path)
+	f, docker, libvirt := relayed(t)
 
 	require.Falsef(t, runtimes(t, f)["docker"].Ready, "%v", runtimes(t, f))
 	require.False(t, runtimes(t, f)["libvirt"].Ready)
@@ -35,21 +34,21 @@ func TestRuntimesComeAndGo(t *testing.T) {
 		require.Equal(t, v1.PhasePending, v.Status.Phase)
 	}
 
-	libvirt.open(t)
+	libvirt.Open()
 	f.AwaitPhase("guest", long, v1.PhaseRunning)
 	require.True(t, runtimes(t, f)["libvirt"].Ready)
 	require.False(t, runtimes(t, f)["docker"].Ready)
 	remove(t, f, "guest")
 
-	docker.open(t)
+	docker.Open()
 	f.AwaitPhase("box", soon, v1.PhaseRunning)
 	first := inspect(t, f, "box")
 
 	// Out of sight is not gone.
-	docker.close()
+	docker.Shut()
 	require.Eventually(t, func() bool { return !runtimes(t, f)["docker"].Ready }, soon, poll)
 	require.Equal(t, v1.PhaseRunning, f.Workload("box").Status.Phase)
-	docker.open(t)
+	docker.Open()
 	require.Eventually(t, func() bool { return runtimes(t, f)["docker"].Ready }, soon, poll)
 	v := f.AwaitPhase("box", soon, v1.PhaseRunning)
 	require.Zero(t, v.Status.Restarts)
@@ -68,64 +67,4 @@ func runtimes(t *testing.T, f *harness.Fleet) map[string]v1.Runtime {
 	}
 	require.Len(t, all, 2)
 	return all
-}
-
-// socket passes connections on to another one while it is open.
-type socket struct {
-	path, to string
-
-	listener net.Listener
-	mu       sync.Mutex
-	conns    []net.Conn
-}
-
-func (s *socket) open(t *testing.T) {
-	t.Helper()
-	var err error
-	s.listener, err = (&net.ListenConfig{}).Listen(t.Context(), "unix", s.path)
-	require.NoError(t, err)
-	t.Cleanup(s.close)
-	go s.accept(s.listener)
-}
-
-func (s *socket) accept(l net.Listener) {
-	for {
-		in, err := l.Accept()
-		if err != nil {
-			return // it was closed
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		out, err := (&net.Dialer{}).DialContext(ctx, "unix", s.to)
-		cancel()
-		if err != nil {
-			in.Close()
-			continue
-		}
-		s.mu.Lock()
-		s.conns = append(s.conns, in, out)
-		s.mu.Unlock()
-		go pass(in, out)
-		go pass(out, in)
-	}
-}
-
-// pass copies until either side ends, and then ends what it writes to.
-func pass(from, to net.Conn) {
-	_, _ = io.Copy(to, from) // however it ends, it has ended
-	if half, ok := to.(*net.UnixConn); ok {
-		_ = half.CloseWrite()
-	}
-}
-
-// close ends the listener and all connections. Called again, it does nothing.
-func (s *socket) close() {
-	if s.listener != nil {
-		_ = s.listener.Close()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		_ = c.Close()
-	}
-	s.conns = nil
 }

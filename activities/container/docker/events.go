@@ -12,11 +12,11 @@ import (
 	"github.com/berth-dev/berth/activities/container"
 )
 
-// The events after which a container's state may be another one. Health checks send an exec_* each time, and an
-// out-of-memory kill dozens of oom: those are not asked for.
+// The events after which a container's state may be another one, or known better. Health checks send an exec_* each time:
+// those are not asked for.
 var telling = []events.Action{
 	events.ActionStart, events.ActionKill, events.ActionDie, events.ActionDestroy, events.ActionPause, events.ActionUnPause,
-	events.ActionHealthStatus,
+	events.ActionHealthStatus, events.ActionOOM,
 }
 
 // Events follows the engine's events.
@@ -55,7 +55,8 @@ func (d *Driver) Events(ctx context.Context, labels map[string]string, connected
 func eventOf(m events.Message) container.Event {
 	return container.Event{
 		ID: m.Actor.ID, Labels: m.Actor.Attributes, At: time.Unix(0, m.TimeNano),
-		Killed: m.Action == events.ActionKill && isFatal(m.Actor.Attributes["signal"]),
+		Killed:      m.Action == events.ActionKill && isFatal(m.Actor.Attributes["signal"]),
+		OutOfMemory: m.Action == events.ActionOOM,
 	}
 }
 
