@@ -92,6 +92,16 @@ type Domain struct {
 	Ending Ending
 	// XML is its persistent definition.
 	XML string
+	// Cards are the network cards of a domain that runs.
+	Cards []Card
+}
+
+// Card is a guest's network card that is plugged into a bridge of the host.
+type Card struct {
+	// Network is the libvirt network, or the bridge, that the definition names.
+	Network string
+	// Link is the host's side of it, for example "vnet3".
+	Link string
 }
 
 // Network is a libvirt network.

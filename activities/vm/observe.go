@@ -2,9 +2,11 @@ package vm
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/berth-dev/berth/activities/record"
+	"github.com/berth-dev/berth/activities/vm/link"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -31,6 +33,9 @@ func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Obse
 	case PowerRunning:
 		o.State = contract.RunRunning
 		o.Addresses = r.addresses(ctx, d.Name)
+		if lost := cutOff(d.Cards); lost != "" {
+			o.State, o.Message = contract.RunUnhealthy, lost
+		}
 	case PowerPaused:
 		o.State = contract.RunUnhealthy
 		o.Message = "the guest is paused: " + d.Why
@@ -91,8 +96,29 @@ func (r *Runtime) addresses(ctx context.Context, domain string) []string {
 	return all
 }
 
-// Watch reports which workloads' domains changed.
+// cutOff says which of a guest's cards has lost its bridge, if any.
+func cutOff(cards []Card) string {
+	for _, c := range cards {
+		if link.CutOff(c.Link) {
+			return "the guest's card " + c.Link + " is cut off: " + c.Network +
+				" was stopped or removed under it. Start the network, and restart the workload"
+		}
+	}
+	return ""
+}
+
+// Watch reports which workloads' domains changed, or may have lost their network.
 func (r *Runtime) Watch(ctx context.Context, changed func(workload string)) error {
+	ctx, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer stop()
+	watching.Go(func() {
+		// Which guest a card belongs to is seen when they are looked at.
+		if err := link.Watch(ctx, link.Cards, func() { changed("") }); ctx.Err() == nil {
+			r.log.Warn("networks that are removed under guests are not noticed at once", "error", err)
+		}
+	})
 	return r.driver.Watch(ctx, func() { changed("") }, func(domain string) {
 		if workload, ours := r.ids.workload(domain); ours {
 			changed(workload)

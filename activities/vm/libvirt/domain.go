@@ -42,6 +42,9 @@ func (d *Driver) Domain(ctx context.Context, name string) (vm.Domain, error) {
 		}
 		found := vm.Domain{Name: dom.Name, UUID: uuid.UUID(dom.UUID).String(), XML: xml}
 		found.Power, found.Why, found.Ending = power(golibvirt.DomainState(state), reason)
+		if found.Power == vm.PowerRunning {
+			found.Cards = cards(l, dom)
+		}
 		return found, nil
 	})
 }

@@ -103,3 +103,13 @@ func TestSplitURI(t *testing.T) {
 		require.Equal(t, want, [2]string{rest, socket}, uri)
 	}
 }
+
+func TestParseCards(t *testing.T) {
+	require.Equal(t, []vm.Card{{Network: "lan", Link: "vnet3"}, {Network: "br0", Link: "vnet4"}}, parseCards(`<domain><devices>
+		<interface type="network"><source network="lan" portid="1" bridge="virbr1"/><target dev="vnet3"/></interface>
+		<interface type="bridge"><source bridge="br0"/><target dev="vnet4"/></interface>
+		<interface type="network"><source network="direct"/><target dev="macvtap0"/></interface>
+		<interface type="user"/>
+	</devices></domain>`))
+	require.Empty(t, parseCards("nonsense"))
+}
