@@ -97,7 +97,7 @@ func (s *State) Evicted(remain string, reply contract.EvictReply, err error, now
 // HostLostOrBack follows the host's lease; news of an earlier lease is ignored.
 func (s *State) HostLostOrBack(n contract.HostStatus, lost bool, now time.Time) {
 	if from := s.movingFrom(n.Host); from != nil && n.LeaseNo >= from.HostLease {
-		from.HostLease, from.HostLost, from.LostAt = n.LeaseNo, lost, now
+		from.HostLease, from.HostLost, from.HostForgotten, from.LostAt = n.LeaseNo, lost, lost && n.Forgotten, now
 		return
 	}
 	if r := s.remain(n.Host); r != nil {

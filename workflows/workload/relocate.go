@@ -16,8 +16,10 @@ type Home struct {
 	Deployed  *Deployed            `json:"deployed,omitempty"`
 	Seen      contract.Observation `json:"seen"`
 	HostLost  bool                 `json:"hostLost,omitempty"`
-	HostLease int64                `json:"hostLease,omitempty"`
-	LostAt    time.Time            `json:"lostAt,omitzero"`
+	// HostForgotten is as in State.
+	HostForgotten bool      `json:"hostForgotten,omitempty"`
+	HostLease     int64     `json:"hostLease,omitempty"`
+	LostAt        time.Time `json:"lostAt,omitzero"`
 }
 
 // Remain is what was left behind on a host that the workload is on no more: the old copy after a move, or what a move that
@@ -35,10 +37,10 @@ type Remain struct {
 func (s *State) leaveHome(to contract.PlaceOut) {
 	s.Doing.From = &Home{
 		Placement: *s.Placement, Deployed: s.Deployed, Seen: s.Seen,
-		HostLost: s.HostLost, HostLease: s.HostLease, LostAt: s.LostAt,
+		HostLost: s.HostLost, HostForgotten: s.HostForgotten, HostLease: s.HostLease, LostAt: s.LostAt,
 	}
 	s.Placement, s.Deployed, s.Seen = &Placement{Host: to.Host}, nil, contract.Observation{}
-	s.HostLost, s.HostLease, s.LostAt = false, 0, time.Time{}
+	s.HostLost, s.HostForgotten, s.HostLease, s.LostAt = false, false, 0, time.Time{}
 }
 
 // movingFrom returns what is known of a host if a move away from it is under way.
@@ -53,7 +55,7 @@ func (s *State) movingFrom(host string) *Home {
 func (s *State) comeHome(from *Home) {
 	home := from.Placement
 	s.Placement, s.Deployed, s.Seen = &home, from.Deployed, from.Seen
-	s.HostLost, s.HostLease, s.LostAt = from.HostLost, from.HostLease, from.LostAt
+	s.HostLost, s.HostForgotten, s.HostLease, s.LostAt = from.HostLost, from.HostForgotten, from.HostLease, from.LostAt
 }
 
 // moved ends a move that succeeded.
