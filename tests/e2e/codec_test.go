@@ -70,6 +70,16 @@ func TestEncryptedHistories(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, logs.Lines)
 
+	// The schedule's arguments, a sweep's memo and its pages are encrypted, too.
+	stray(t, containerName(f, "hunter2-ghost"), f.ID, hostName, "hunter2-ghost")
+	schedule, err := unscheduled(t, f).Client().SweepSchedule(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, v1.SweepRequest{Grace: v1.Duration(v1.DefaultSweepGrace)}, schedule.Request)
+	code, s := sweep(t, f)
+	require.Zero(t, code, s.Message)
+	require.Equal(t, 1, s.Summary.SkippedGrace)
+	require.Equal(t, []string{"container " + containerName(f, "hunter2-ghost")}, things(s, v1.VerdictYoung))
+
 	shown := showAll(t, f)
 	require.Contains(t, shown, "binary/encrypted")
 	require.NotContains(t, strings.ReplaceAll(shown, "hunter2-malformed", ""), "hunter2", "but for what came in plain by signal")

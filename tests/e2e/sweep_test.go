@@ -25,6 +25,15 @@ func sweep(t *testing.T, f *harness.Fleet, args ...string) (int, v1.Sweep) {
 	return code, s
 }
 
+// unscheduled keeps the schedule from starting a sweep in between: one that is asked for then would be refused.
+func unscheduled(t *testing.T, f *harness.Fleet) *harness.Fleet {
+	t.Helper()
+	on := true
+	_, err := f.Client().ChangeSweepSchedule(t.Context(), v1.SweepScheduleChange{Paused: &on})
+	require.NoError(t, err)
+	return f
+}
+
 // things are those of a sweep that got a verdict, as "kind name".
 func things(s v1.Sweep, verdict v1.Verdict) []string {
 	var out []string
@@ -64,7 +73,7 @@ const quick = "1s"
 
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	f, other := fleet(t), fleet(t)
+	f, other := unscheduled(t, fleet(t)), unscheduled(t, fleet(t))
 	prefix := "berth." + f.ID + "." + hostName + "."
 	for _, one := range []*harness.Fleet{f, other} {
 		one.Apply(container(t, one, "web", "volumes: [{name: data, target: /data}]"))

@@ -45,7 +45,7 @@ func heldFleet(t *testing.T) *harness.Fleet {
 	f.StartServer(pace...)
 	f.StartAgent(hostName, pace...)
 	f.AwaitHost(hostName, soon, v1.HostOnline)
-	return f
+	return unscheduled(t, f)
 }
 
 // TestASweepAndADeploy holds a deploy after it has made its container, and sweeps.
@@ -115,6 +115,7 @@ func TestAHostThatGoesAwayInASweep(t *testing.T) {
 	t.Parallel()
 	f := harness.NewFleet(t, harness.Failpoints())
 	f.StartServer(pace...)
+	unscheduled(t, f)
 	for _, host := range []string{"h1", "h2"} {
 		f.StartAgent(host, pace...)
 		f.AwaitHost(host, soon, v1.HostOnline)
@@ -137,7 +138,7 @@ func TestAHostThatGoesAwayInASweep(t *testing.T) {
 // TestARemovalThatIsRefused has a network that something else uses.
 func TestARemovalThatIsRefused(t *testing.T) {
 	t.Parallel()
-	f := fleet(t)
+	f := unscheduled(t, fleet(t))
 	prefix := "berth." + f.ID + "." + hostName + ".ghost"
 	docker(t, append(append([]string{"network", "create"}, marks(f.ID, hostName, "ghost")...), prefix+".net")...)
 	docker(t, "run", "--detach", "--name", f.ID+"-user", "--network", prefix+".net", harness.ContainerImage(t), "/bin/busybox", "sh", "-c", idle)
@@ -164,7 +165,7 @@ func TestARemovalThatIsRefused(t *testing.T) {
 // TestAnEmptyDatabase takes the database from under a host that is full.
 func TestAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
-	f := fleet(t)
+	f := unscheduled(t, fleet(t))
 	f.Apply(container(t, f, "web", "volumes: [{name: data, target: /data}]"))
 	f.AwaitPhase("web", soon, v1.PhaseRunning)
 	id := inspect(t, f, "web").ID
@@ -175,6 +176,7 @@ func TestAnEmptyDatabase(t *testing.T) {
 	f.Servers[0].Stop()
 	f.Temporal.Empty()
 	f.Servers[0].Start()
+	unscheduled(t, f)
 	f.AwaitHost(hostName, soon, v1.HostOnline)
 	status, _ := f.Call(http.MethodGet, "/v1/workloads/web", nil)
 	require.Equal(t, http.StatusNotFound, status)
@@ -198,7 +200,7 @@ func TestAnEmptyDatabase(t *testing.T) {
 // TestWhatIsMissing removes what runs together with all that its host knows of it.
 func TestWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	f := fleet(t)
+	f := unscheduled(t, fleet(t))
 	f.Apply(container(t, f, "web"))
 	f.AwaitPhase("web", soon, v1.PhaseRunning)
 	f.Agents[0].Kill()

@@ -22,7 +22,7 @@ func idleVM(f *harness.Fleet, name string) *v1.Workload {
 // TestAnEndedWorkflow terminates the workflow of a virtual machine, as in the Web UI.
 func TestAnEndedWorkflow(t *testing.T) {
 	t.Parallel()
-	f := fleet(t)
+	f := unscheduled(t, fleet(t))
 	f.Apply(idleVM(f, "db"))
 	f.AwaitPhase("db", long, v1.PhaseRunning)
 	disk := filepath.Join(f.Agents[0].DataDir, "workloads", "db", "disk-root.qcow2")
@@ -122,6 +122,7 @@ func TestManyThings(t *testing.T) {
 	const hosts, each = 5, 1_000
 	f := harness.NewFleet(t, harness.Synthetic())
 	f.StartServer(pace...)
+	unscheduled(t, f)
 	for i := range hosts {
 		host := "s" + string(rune('1'+i))
 		agent := f.StartAgent(host, append([]string{"--synthetic"}, pace...)...)

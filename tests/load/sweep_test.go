@@ -15,9 +15,13 @@ import (
 func (l *load) sweep(count int) {
 	l.t.Helper()
 	c := l.Client()
+	var s v1.Sweep
+	var err error
+	require.Eventually(l.t, func() bool { // a scheduled one may be under way
+		s, err = c.StartSweep(l.t.Context(), v1.SweepRequest{}, api.Change{})
+		return err == nil
+	}, time.Minute, 100*time.Millisecond)
 	begin := time.Now()
-	s, err := c.StartSweep(l.t.Context(), v1.SweepRequest{}, api.Change{})
-	require.NoError(l.t, err)
 	require.Eventually(l.t, func() bool {
 		s, err = c.Sweep(l.t.Context(), s.ID, 1, "")
 		return err == nil && s.State != v1.SweepRunning
