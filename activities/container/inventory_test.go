@@ -42,7 +42,7 @@ func TestInventory(t *testing.T) {
 	require.NoError(t, err)
 	net, err := h.cl.NetworkCreate(t.Context(), name+".net", network.CreateOptions{Labels: labels})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = h.cl.NetworkRemove(t.Context(), net.ID) })
+	t.Cleanup(func() { _ = h.cl.NetworkRemove(context.WithoutCancel(t.Context()), net.ID) })
 
 	found := h.listed(contract.ThingContainer)
 	require.Len(t, found, 2, "another fleet's are not seen")
