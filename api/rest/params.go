@@ -54,6 +54,7 @@ func (p *params) number(field string, otherwise, most int) int {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > most {
 		p.errs = append(p.errs, invalid(field, "must be a number from 1 to "+strconv.Itoa(most))...)
+		return otherwise
 	}
 	return n
 }

@@ -69,7 +69,7 @@ func fullContainer() *Workload {
 
 func fullVM() *Workload {
 	w := minimalVM()
-	w.Metadata.Labels = map[string]string{"app": "sandbox"}
+	w.Metadata.Labels = map[string]string{"app": "sandbox", "tier": "build"}
 	w.VM = &VMSpec{
 		Common: Common{
 			Type: TypeService, Job: nil,

@@ -14,7 +14,7 @@ type Placement struct {
 	// Labels are conditions on a host's labels, all of which must hold: "rack=a", "disk!=hdd", "zone in (a, b)", or
 	// "gpu" alone for a label that must exist.
 	Labels []string `json:"labels,omitempty"`
-	// Apart names a label of the workload: no host runs two workloads that carry it with the same value.
+	// Apart names a label that the workload has: no host runs two workloads that carry it with the same value.
 	Apart string `json:"apart,omitempty"`
 }
 
@@ -37,6 +37,9 @@ func ParseLabelCondition(s string) (LabelCondition, error) {
 			return c, fmt.Errorf("%q needs its values in parentheses, as in: zone in (a, b)", clip(s, MaxLabelLength))
 		}
 		c.Key = strings.TrimSpace(key)
+		if strings.TrimSpace(inner) == "" {
+			return c, fmt.Errorf("%q needs at least one value, as in: zone in (a, b)", clip(s, MaxLabelLength))
+		}
 		for _, v := range strings.Split(inner, ",") {
 			c.Values = append(c.Values, strings.TrimSpace(v))
 		}
@@ -119,6 +122,17 @@ func checkPlacement(m *mistakes, p Path, placement *Placement) {
 	}
 	if placement.Apart != "" && !isLabelText(placement.Apart) {
 		m.add(p.Key("apart"), "must be the key of a label")
+	}
+}
+
+// checkApart refuses to keep a workload apart by a label that it does not have: it would be kept apart from nothing.
+func checkApart(m *mistakes, p Path, w *Workload) {
+	c := w.Spec()
+	if c == nil || c.Placement == nil || c.Placement.Apart == "" || !isLabelText(c.Placement.Apart) {
+		return
+	}
+	if _, has := w.Metadata.Labels[c.Placement.Apart]; !has {
+		m.add(p, "must be the key of one of metadata.labels")
 	}
 }
 

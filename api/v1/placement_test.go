@@ -18,7 +18,7 @@ func TestLabelConditions(t *testing.T) {
 		require.NoError(t, err, condition)
 		require.Equal(t, holds, c.Holds(labels), condition)
 	}
-	for _, bad := range []string{"", "=a", "rack in a, b", "rack in (a", "rack==a", "ra ck=a", "rack=a b", "!=a", "(a)"} {
+	for _, bad := range []string{"", "=a", "rack in a, b", "rack in (a", "rack==a", "ra ck=a", "rack=a b", "!=a", "(a)", "rack in ()", "rack in ( )"} {
 		_, err := ParseLabelCondition(bad)
 		require.Error(t, err, bad)
 	}
@@ -30,6 +30,14 @@ func TestPlacementRefuses(t *testing.T) {
 	require.Empty(t, (&Placement{Hosts: []string{"h1"}, Labels: []string{"rack=a"}}).Refuses("h1", labels))
 	require.NotEmpty(t, (&Placement{Hosts: []string{"h2"}}).Refuses("h1", labels))
 	require.Contains(t, (&Placement{Labels: []string{"rack=a", "rack!=a"}}).Refuses("h1", labels), "rack!=a")
+}
+
+func TestAWorkloadIsKeptApartByALabelOfItsOwn(t *testing.T) {
+	w := minimalContainer()
+	w.Container.Placement = &Placement{Apart: "app"}
+	require.ErrorContains(t, w.Validate(), "spec.placement.apart: must be the key of one of metadata.labels")
+	w.Metadata.Labels = map[string]string{"app": "shop"}
+	require.NoError(t, w.Validate())
 }
 
 func FuzzLabelCondition(f *testing.F) {

@@ -105,7 +105,7 @@ func TestDigest(t *testing.T) {
 func TestDigestIsStable(t *testing.T) {
 	for name, want := range map[string]string{
 		"full container":    "8475988d1334865d5150f99367bcf8bfabfedffdbf896353bef64c158ca2d82f",
-		"full vm":           "1e9a8fcd12714b65a08a36cdfad788225becb2a3ec2ee1a2bf7dfa9db24c0912",
+		"full vm":           "41daa3cc8cd884e8bd4b09683674b872e1d49704a1ba7acf2ca1ba2f234c19b8",
 		"minimal container": "6efaec439504208ccd5e4c8a8fbe435563a0a57ccfad989e96977c5828b59834",
 		"minimal vm":        "c76bc35b44fc9848c4471ce081d5926a6a14d02a34bf07799219a4d97c1089e4",
 	} {

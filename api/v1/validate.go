@@ -68,6 +68,7 @@ func checkBody(m *mistakes, w *Workload) {
 	default:
 		m.add(p, "is required")
 	}
+	checkApart(m, p.Key("placement").Key("apart"), w)
 	checkLoss(m, p, w)
 }
 

@@ -69,10 +69,22 @@ func (l *Loop) Sent() error {
 
 // Update registers an update. The state may have changed when the handler returns, so the loop looks again.
 func Update[In, Out any](l *Loop, name string, handle func(workflow.Context, In) (Out, error)) error {
+	return updateWith(l, name, workflow.UpdateHandlerOptions{}, handle)
+}
+
+// CheckedUpdate is an Update that is refused, and leaves no trace in the history, if check says so. The check only reads, and
+// does not happen again in a replay.
+func CheckedUpdate[In, Out any](l *Loop, name string, check func(In) error, handle func(workflow.Context, In) (Out, error)) error {
+	return updateWith(l, name, workflow.UpdateHandlerOptions{Validator: check}, handle)
+}
+
+func updateWith[In, Out any](
+	l *Loop, name string, options workflow.UpdateHandlerOptions, handle func(workflow.Context, In) (Out, error),
+) error {
 	return workflow.SetUpdateHandlerWithOptions(l.Ctx, name, func(ctx workflow.Context, in In) (Out, error) {
 		defer l.Wake()
 		return handle(ctx, in)
-	}, workflow.UpdateHandlerOptions{})
+	}, options)
 }
 
 // Signal registers a signal whose sender is Berth itself. One that can't be decoded is dropped: a newer version's message.

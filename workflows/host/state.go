@@ -152,6 +152,20 @@ func (s *State) Capability(c contract.Capability, now time.Time) {
 	s.offerRoom()
 }
 
+// checkChange refuses a change of a runtime that the host does not know: nothing would ever be switched off by it.
+func (s *State) checkChange(c contract.HostChange) error {
+	var names []string
+	for _, r := range s.Runtimes {
+		names = append(names, r.Name)
+	}
+	for _, name := range union(c.DisableRuntimes, c.EnableRuntimes) {
+		if !slices.Contains(names, name) && !slices.Contains(s.Disabled, name) {
+			return contract.Permanent(v1.ReasonNotFound, "use one of "+strings.Join(names, ", "), "host %s has no runtime %q", s.Name, name)
+		}
+	}
+	return nil
+}
+
 // Change does what an admin asks: cordon, uncordon, drain, switch a runtime off or on.
 func (s *State) Change(c contract.HostChange, now time.Time) {
 	if c.Cordon != nil {
@@ -195,7 +209,8 @@ func (s *State) reserve(req contract.ReserveRequest, now time.Time) contract.Res
 		return contract.ReserveReply{Reason: v1.ReasonHostOffline, Short: "it first removes " + strings.Join(debtors(s.Debts), ", ")}
 	}
 	_, holds := s.Ledger.Entries[req.Workload]
-	if s.Cordoned && !holds {
+	// A move that failed may have left something here: that is no reason to come back.
+	if s.Cordoned && !(holds && req.Instance != "") {
 		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: "the host is cordoned"}
 	}
 	if why := req.Placement.Refuses(s.Name, s.Labels); why != "" {

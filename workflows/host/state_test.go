@@ -133,8 +133,10 @@ func TestAdminsCordonAndSwitchRuntimesOff(t *testing.T) {
 	require.Empty(t, offered(s))
 	require.Equal(t, v1.ReasonNoMatchingHost, ask(s, "db", v1.KindContainer, 1).Reason)
 	require.True(t, s.View().Cordoned)
-	require.True(t, s.Reserve(contract.ReserveRequest{Workload: "web", Fence: 2, Needs: contract.Needs{Kind: v1.KindContainer}}, now).Granted,
-		"what is there may be deployed again")
+	again := contract.ReserveRequest{Workload: "web", Fence: 2, Needs: contract.Needs{Kind: v1.KindContainer}}
+	require.False(t, s.Reserve(again, now).Granted, "it is elsewhere, and only left something here")
+	again.Instance = "i1"
+	require.True(t, s.Reserve(again, now).Granted, "what is there may be deployed again")
 	s.Change(contract.HostChange{Cordon: &no, DisableRuntimes: []string{"docker"}}, now)
 	require.Len(t, offered(s), 1)
 	require.Equal(t, v1.ReasonRuntimeUnavailable, reserveAs(s, "db", v1.KindContainer, 1, true).Reason)
@@ -146,6 +148,18 @@ func TestAdminsCordonAndSwitchRuntimesOff(t *testing.T) {
 	s.Change(contract.HostChange{Cordon: &yes}, now)
 	_, _ = s.Hello(hello("i1"), now)
 	require.True(t, s.View().Cordoned, "an admin's wish outlives the agent")
+}
+
+func TestARuntimeThatAHostDoesNotHaveCantBeSwitched(t *testing.T) {
+	s := online(t)
+	require.NoError(t, s.checkChange(contract.HostChange{DisableRuntimes: []string{"docker", "libvirt"}}))
+	for _, c := range []contract.HostChange{{DisableRuntimes: []string{"podman"}}, {EnableRuntimes: []string{"podman"}}} {
+		err := s.checkChange(c)
+		require.ErrorContains(t, err, `host h1 has no runtime "podman"`)
+		require.Equal(t, "use one of docker, libvirt", contract.FromActivityError(contract.AsActivityError(err)).Advice)
+	}
+	s.Disabled = []string{"podman"}
+	require.NoError(t, s.checkChange(contract.HostChange{EnableRuntimes: []string{"podman"}}), "an agent of another version had it")
 }
 
 func TestPlacementIsCheckedByTheHostToo(t *testing.T) {

@@ -72,7 +72,8 @@ func handle(loop *entity.Loop, s *State) error {
 	if err != nil {
 		return err
 	}
-	err = entity.Update(loop, contract.UpdateChangeHost, func(_ workflow.Context, c contract.HostChange) (v1.Host, error) {
+	check := func(c contract.HostChange) error { return contract.AsActivityError(s.checkChange(c)) }
+	err = entity.CheckedUpdate(loop, contract.UpdateChangeHost, check, func(_ workflow.Context, c contract.HostChange) (v1.Host, error) {
 		s.Change(c, now())
 		return s.View(), nil
 	})

@@ -27,10 +27,7 @@ func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepO
 			return contract.StepOut{}, err
 		}
 	}
-	host, instance := e.s.Placement.Host, e.s.Placement.Instance
-	if r := e.s.remain(d.Remain); r != nil {
-		host, instance = r.Host, r.Instance
-	}
+	host, instance := e.s.actsOn(d.Remain)
 	if d.StopFirst {
 		if err := e.leaveHome(ctx, d, ref); err != nil {
 			return contract.StepOut{}, err
@@ -136,7 +133,7 @@ func (e *workloadEntity) acknowledge() {
 		if err != nil && contract.FromActivityError(err).Reason == v1.ReasonStaleFence {
 			err = nil // a later action has taken care of what was left
 		}
-		e.s.Acknowledged(err, workflow.Now(ctx))
+		e.s.Acknowledged(a, err, workflow.Now(ctx))
 		e.Wake()
 	})
 }

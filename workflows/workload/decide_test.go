@@ -224,28 +224,28 @@ func TestDecide(t *testing.T) {
 		"then the next attempt follows, after its backoff": {
 			func(t *testing.T) *fixture {
 				f := job(t, 2, 0).running().exits(1)
-				f.Acknowledged(nil, f.now)
+				f.Acknowledged(*f.Job.Unacknowledged, nil, f.now)
 				return f.later(2 * time.Second)
 			}, StepAct, v1.VerbDeploy, v1.PhasePending,
 		},
 		"the last failed attempt fails the job": {
 			func(t *testing.T) *fixture {
 				f := job(t, 1, 0).running().exits(1)
-				f.Acknowledged(nil, f.now)
+				f.Acknowledged(*f.Job.Unacknowledged, nil, f.now)
 				return f
 			}, StepWait, "", v1.PhaseFailed,
 		},
 		"code zero is a success": {
 			func(t *testing.T) *fixture {
 				f := job(t, 3, 0).running().exits(0)
-				f.Acknowledged(nil, f.now)
+				f.Acknowledged(*f.Job.Unacknowledged, nil, f.now)
 				return f
 			}, StepWait, "", v1.PhaseSucceeded,
 		},
 		"an attempt that is gone counts": {
 			func(t *testing.T) *fixture {
 				f := job(t, 1, 0).running().sees(contract.RunAbsent, nil)
-				f.Acknowledged(nil, f.now)
+				f.Acknowledged(*f.Job.Unacknowledged, nil, f.now)
 				return f
 			}, StepWait, "", v1.PhaseFailed,
 		},
@@ -261,7 +261,7 @@ func TestDecide(t *testing.T) {
 		"and then it waits": {
 			func(t *testing.T) *fixture {
 				f := job(t, 1, time.Minute).running().later(time.Minute).settled().act(v1.VerbStop).ok()
-				f.Acknowledged(nil, f.now)
+				f.Acknowledged(*f.Job.Unacknowledged, nil, f.now)
 				return f
 			}, StepWait, "", v1.PhaseFailed,
 		},
@@ -274,7 +274,7 @@ func TestDecide(t *testing.T) {
 		"a deadline during a deploy cancels it": {
 			func(t *testing.T) *fixture {
 				f := job(t, 2, time.Minute).running().exits(1)
-				f.Acknowledged(nil, f.now)
+				f.Acknowledged(*f.Job.Unacknowledged, nil, f.now)
 				return f.later(2 * time.Second).act(v1.VerbDeploy).later(time.Minute)
 			}, StepCancel, "", v1.PhaseDeploying,
 		},

@@ -24,31 +24,36 @@ type Drain struct {
 }
 
 // HostDrain takes what a host says of its drain. Later numbers win; a host that the workload is not on has nothing to say.
+// During a move both hosts may be drained.
 func (s *State) HostDrain(n contract.HostDrain) {
-	if s.DrainSeen.Host == n.Host && n.Seq <= s.DrainSeen.Seq {
+	drain, seen := s.drainOf(n.Host)
+	if drain == nil || seen.Host == n.Host && n.Seq <= seen.Seq {
 		return
 	}
-	if !s.isOn(n.Host) {
-		return
-	}
-	s.DrainSeen = DrainSeen{Host: n.Host, Seq: n.Seq}
+	*seen = DrainSeen{Host: n.Host, Seq: n.Seq}
 	if n.Cancelled {
-		s.Drain = nil
+		*drain = nil
 		if s.Failure == nil {
 			s.leaveQueue()
 		}
 		return
 	}
-	if s.Drain == nil {
-		s.Drain = &Drain{}
+	if *drain == nil {
+		*drain = &Drain{}
 	}
-	s.Drain.HostDrain = n
-	s.Drain.NextTry, s.Drain.LeaveAt = time.Time{}, time.Time{} // the terms are new: try at once
+	(*drain).HostDrain = n
+	(*drain).NextTry, (*drain).LeaveAt = time.Time{}, time.Time{} // the terms are new: try at once
 }
 
-// isOn reports whether a host is the workload's, or the one that it is moving away from.
-func (s *State) isOn(host string) bool {
-	return s.Placement != nil && s.Placement.Host == host || s.movingFrom(host) != nil
+// drainOf returns where to keep what a host says of its drain: the workload's host, or the one that it is moving away from.
+func (s *State) drainOf(host string) (**Drain, *DrainSeen) {
+	if from := s.movingFrom(host); from != nil {
+		return &from.Drain, &from.DrainSeen
+	}
+	if s.Placement != nil && s.Placement.Host == host {
+		return &s.Drain, &s.DrainSeen
+	}
+	return nil, nil
 }
 
 // DrainSeen is the last that was heard of a host's drains.
@@ -141,19 +146,23 @@ func (s *State) drainDue(now time.Time) time.Time {
 
 // drainFailed takes a failure to move: it counts against the move, not against the workload.
 func (s *State) drainFailed(d *Doing, e *contract.Error, now time.Time) {
-	if s.Drain == nil {
+	drain := s.Drain
+	if d.From != nil {
+		drain = d.From.Drain
+	}
+	if drain == nil {
 		return
 	}
-	s.Drain.Tries++
-	s.Drain.Failure = failure(e, now)
-	again := now.Add(max(s.pause(e, s.Drain.Tries), e.After))
+	drain.Tries++
+	drain.Failure = failure(e, now)
+	again := now.Add(max(s.pause(e, drain.Tries), e.After))
 	switch {
 	case d.Leave:
-		s.Drain.LeaveAt = again
-	case e.Reason == v1.ReasonPortConflict && e.Step != contract.ActivityPlace && !s.Drain.StopFirst:
-		s.Drain.StopFirst, s.Drain.NextTry = true, now // the hosts share a port: one after the other, then
+		drain.LeaveAt = again
+	case e.Reason == v1.ReasonPortConflict && e.Step != contract.ActivityPlace && !drain.StopFirst:
+		drain.StopFirst, drain.NextTry = true, now // the hosts share a port: one after the other, then
 	default:
-		s.Drain.NextTry = again
+		drain.NextTry = again
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Whatever happens during drains, in the end the workload holds room on its own host and nowhere else, and nothing is left
-// anywhere else.
+// anywhere else. On the way it forgets no drain of a host that it is on, or that it moves away from.
 func TestNothingIsEverLeftBehind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := service(t, "", 0)
@@ -38,6 +38,8 @@ func TestNothingIsEverLeftBehind(t *testing.T) {
 			case StepAct:
 				f.Begin(s, f.now)
 				if s.Action != v1.VerbDeploy {
+					host, _ := f.actsOn(s.Remain)
+					require.NotEmpty(t, host)
 					break
 				}
 				if reason != "" && step == contract.ActivityPlace {
@@ -74,6 +76,7 @@ func TestNothingIsEverLeftBehind(t *testing.T) {
 			}
 		}
 		var seq int64
+		drains := map[string]bool{}
 		steps := rapid.SampledFrom([]contract.Step{
 			contract.ActivityPlace, contract.ActivityBind, contract.StepPrepare, contract.StepStart, contract.StepRemove,
 		})
@@ -85,10 +88,12 @@ func TestNothingIsEverLeftBehind(t *testing.T) {
 				f.ask(rapid.SampledFrom([]v1.Verb{v1.VerbStart, v1.VerbStop, v1.VerbRestart, v1.VerbRetry}).Draw(t, "verb"))
 			case 1, 2:
 				seq++
-				f.HostDrain(contract.HostDrain{
+				n := contract.HostDrain{
 					Host: hosts.Draw(t, "host"), Seq: seq, Cancelled: rapid.Bool().Draw(t, "cancelled"),
 					StopAt: rapid.SampledFrom([]time.Time{{}, f.now, f.now.Add(time.Minute)}).Draw(t, "stopAt"),
-				})
+				}
+				f.HostDrain(n)
+				drains[n.Host] = !n.Cancelled
 			case 3:
 				lost := rapid.Bool().Draw(t, "lost")
 				f.HostLostOrBack(contract.HostStatus{Host: hosts.Draw(t, "host"), LeaseNo: int64(len(holds))}, lost, f.now)
@@ -96,6 +101,13 @@ func TestNothingIsEverLeftBehind(t *testing.T) {
 				drive(reasons.Draw(t, "reason"), steps.Draw(t, "step"))
 			}
 			require.Less(t, statusSize(t, f), 2048)
+			for host := range drains {
+				if drain, _ := f.drainOf(host); drain == nil {
+					delete(drains, host) // it has left, or was never there
+				} else {
+					require.Equal(t, drains[host], *drain != nil, "drain of %s", host)
+				}
+			}
 		}
 		for _, host := range []string{"h1", "h2", "h3"} {
 			f.HostLostOrBack(contract.HostStatus{Host: host, LeaseNo: 1 << 40}, false, f.now)

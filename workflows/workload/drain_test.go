@@ -283,6 +283,33 @@ func TestARemoveDuringADrainLeavesNothing(t *testing.T) {
 	require.Equal(t, StepClose, f.next().Kind)
 }
 
+func TestBothHostsOfAMoveMayBeDrained(t *testing.T) {
+	h2 := contract.HostDrain{Host: "h2", Seq: 3}
+	f := service(t, "", 0).running().drain(0).act(v1.VerbDeploy).placedOn("h2")
+	f.HostDrain(h2)
+	require.Equal(t, v1.DrainMoving, f.says())
+	f.HostDrain(contract.HostDrain{Host: "h1", Seq: 9})
+	f.ok()
+	require.Equal(t, "h2", f.Placement.Host)
+	f.act(v1.VerbDeploy)
+	require.True(t, f.Doing.Relocate, "it moves on")
+	f.placedOn("h3").ok()
+	require.Nil(t, f.Drain)
+	require.Len(t, f.Remains, 2)
+
+	f = service(t, "", 0).running().drain(0).act(v1.VerbDeploy).placedOn("h2")
+	f.HostDrain(h2)
+	f.fails(v1.ReasonRuntimeUnavailable, false, contract.StepPrepare)
+	require.Equal(t, "h1", f.Placement.Host)
+	require.Equal(t, v1.DrainWaiting, f.says(), "h1 is drained still")
+
+	f = service(t, "", 0).running().drain(0).act(v1.VerbDeploy).placedOn("h2")
+	f.HostDrain(h2)
+	f.HostDrain(contract.HostDrain{Host: "h1", Seq: 9, Cancelled: true})
+	f.ok().act(v1.VerbDeploy)
+	require.True(t, f.Doing.Relocate, "only h1 may keep it")
+}
+
 func TestWhatIsOldNewsOfADrainIsIgnored(t *testing.T) {
 	f := service(t, "", 0).running()
 	f.HostDrain(contract.HostDrain{Host: "h1", Seq: 7, Cancelled: true})

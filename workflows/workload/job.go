@@ -63,8 +63,7 @@ func (s *State) endAttempt(now time.Time) {
 	}
 	at, code := exit.At, exit.Code
 	a.EndedAt, a.ExitCode, a.Outcome = &at, &code, attemptOutcome(*exit)
-	s.Job.Unacknowledged = &Attempt{Fence: a.Fence, Number: a.Number}
-	s.Job.AckTries, s.Job.AckAt = 0, time.Time{}
+	s.toAcknowledge(a.Fence, a.Number)
 	s.Deployed, s.Placement.Active = nil, false
 	switch {
 	case a.Outcome == outcomeSucceeded:
@@ -94,9 +93,14 @@ func (s *State) leaveAttempt(fence int64) {
 		return
 	}
 	if a := s.Job.Attempts[len(s.Job.Attempts)-1]; a.EndedAt == nil {
-		s.Job.Unacknowledged = &Attempt{Fence: fence, Number: a.Number}
-		s.Job.AckTries, s.Job.AckAt = 0, time.Time{}
+		s.toAcknowledge(fence, a.Number)
 	}
+}
+
+// toAcknowledge notes that the host is to drop an attempt that ended.
+func (s *State) toAcknowledge(fence int64, number int) {
+	s.Job.Unacknowledged, s.Job.Acknowledging = &Attempt{Fence: fence, Number: number}, false
+	s.Job.AckTries, s.Job.AckAt = 0, time.Time{}
 }
 
 func (s *State) closeAttemptAs(outcome string, now time.Time) {
@@ -121,8 +125,19 @@ func (s *State) Acknowledge() Ledger {
 	return s.settle(s.Job.Unacknowledged.Fence, idle(contract.NeedsOf(s.Workload)))
 }
 
-// Acknowledged notes that the host dropped the ended attempt, or that it could not be asked.
-func (s *State) Acknowledged(err error, now time.Time) {
+// unacknowledgeable notes that the host of an ended attempt was given up: it is not waited for, and owes the removal.
+func (s *State) unacknowledgeable() {
+	if s.Job != nil {
+		s.Job.Unacknowledged, s.Job.Acknowledging = nil, false
+	}
+}
+
+// Acknowledged notes that the host dropped an ended attempt, or that it could not be asked. It says nothing once nobody waits
+// for it any more.
+func (s *State) Acknowledged(a Attempt, err error, now time.Time) {
+	if s.Job.Unacknowledged == nil || *s.Job.Unacknowledged != a {
+		return
+	}
 	s.Job.Acknowledging = false
 	if err == nil {
 		s.Job.Unacknowledged = nil

@@ -80,6 +80,7 @@ func (s *State) Evicted(remain string, reply contract.EvictReply, err error, now
 	}
 	s.EvictAt = time.Time{}
 	s.closeAttemptAs(string(v1.ReasonHostLost), now)
+	s.unacknowledgeable()
 	host := s.Placement.Host
 	s.Placement, s.Deployed, s.Drain, s.HostLost, s.HostForgotten = nil, nil, nil, false, false
 	s.Failure, s.Tries, s.NextTry = nil, 0, time.Time{}

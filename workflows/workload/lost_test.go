@@ -46,6 +46,32 @@ func TestAServiceMovesWhenItsHostStaysAway(t *testing.T) {
 		"what the old host says counts no more")
 }
 
+func TestAJobGoesOnThoughItsLostHostNeverDroppedTheLastAttempt(t *testing.T) {
+	for name, asked := range map[string]bool{"the host was asked": true, "the host could not be asked": false} {
+		t.Run(name, func(t *testing.T) {
+			f := job(t, 2, 0).running().exits(1)
+			first := *f.Job.Unacknowledged
+			if asked {
+				f.Acknowledge()
+			}
+			f.hostLost(1).later(moveAfter)
+			require.Equal(t, StepEvict, f.next().Kind)
+			f.Evicted("", contract.EvictReply{}, nil, f.now)
+			require.False(t, f.Busy())
+			f.act(v1.VerbDeploy)
+			f.Placed(contract.PlaceOut{Host: "h2", Instance: "i2"})
+			f.ok()
+			f.Observe(contract.Observation{
+				Host: "h2", Fence: f.Fence, LeaseNo: 1, Seq: 1, State: contract.RunExited, Exit: &contract.Exit{Code: 1, Outcome: v1.ReasonExited},
+			}, f.now)
+			require.NotEqual(t, first, *f.Job.Unacknowledged)
+			f.Acknowledged(first, nil, f.now)
+			require.NotNil(t, f.Job.Unacknowledged, "what the old host answers after all says nothing of the new one")
+			require.Equal(t, StepAcknowledge, f.next().Kind)
+		})
+	}
+}
+
 func TestNothingMovesWhenTheHostComesBackInTime(t *testing.T) {
 	f := service(t, "", 0).running().hostLost(1).later(moveAfter - time.Second).hostBack(2).later(time.Hour)
 	require.Equal(t, StepWait, f.next().Kind)

@@ -61,7 +61,7 @@ func drive(f *fixture) {
 		f.Doing.Cancelled = true
 	case StepAcknowledge:
 		f.Acknowledge()
-		f.Acknowledged(nil, f.now)
+		f.Acknowledged(*f.Job.Unacknowledged, nil, f.now)
 	case StepWait:
 		switch {
 		case f.Doing != nil:

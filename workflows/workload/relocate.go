@@ -20,6 +20,8 @@ type Home struct {
 	HostForgotten bool      `json:"hostForgotten,omitempty"`
 	HostLease     int64     `json:"hostLease,omitempty"`
 	LostAt        time.Time `json:"lostAt,omitzero"`
+	Drain         *Drain    `json:"drain,omitempty"`
+	DrainSeen     DrainSeen `json:"drainSeen,omitzero"`
 }
 
 // Remain is what was left behind on a host that the workload is on no more: the old copy after a move, or what a move that
@@ -38,9 +40,11 @@ func (s *State) leaveHome(to contract.PlaceOut) {
 	s.Doing.From = &Home{
 		Placement: *s.Placement, Deployed: s.Deployed, Seen: s.Seen,
 		HostLost: s.HostLost, HostForgotten: s.HostForgotten, HostLease: s.HostLease, LostAt: s.LostAt,
+		Drain: s.Drain, DrainSeen: s.DrainSeen,
 	}
 	s.Placement, s.Deployed, s.Seen = &Placement{Host: to.Host}, nil, contract.Observation{}
 	s.HostLost, s.HostForgotten, s.HostLease, s.LostAt = false, false, 0, time.Time{}
+	s.Drain, s.DrainSeen = nil, DrainSeen{} // the new host may be drained as well, meanwhile
 }
 
 // movingFrom returns what is known of a host if a move away from it is under way.
@@ -56,6 +60,7 @@ func (s *State) comeHome(from *Home) {
 	home := from.Placement
 	s.Placement, s.Deployed, s.Seen = &home, from.Deployed, from.Seen
 	s.HostLost, s.HostForgotten, s.HostLease, s.LostAt = from.HostLost, from.HostForgotten, from.HostLease, from.LostAt
+	s.Drain, s.DrainSeen = from.Drain, from.DrainSeen
 }
 
 // moved ends a move that succeeded.
@@ -63,8 +68,7 @@ func (s *State) moved(d *Doing) {
 	if d.From == nil {
 		return
 	}
-	s.remainsAt(d.From.Placement, d.From.HostLost || s.Drain != nil && s.Drain.Left)
-	s.Drain = nil
+	s.remainsAt(d.From.Placement, d.From.HostLost || d.From.Drain != nil && d.From.Drain.Left)
 }
 
 // moveFailed ends a move that failed, and says what the new host's ledger must be told.
@@ -84,7 +88,7 @@ func (s *State) LeavesHome() { s.Doing.From.Deployed = nil }
 // LeftHome notes, during a move, that nothing is left on the old host. It says what that host's ledger must be told.
 func (s *State) LeftHome() Ledger {
 	from := s.Doing.From
-	s.Doing.From, s.Doing.Gone, s.Drain = nil, true, nil
+	s.Doing.From, s.Doing.Gone = nil, true
 	return Ledger{Host: from.Placement.Host, Release: &contract.ReleaseRequest{Workload: s.Name, Fence: s.Doing.Fence}}
 }
 
@@ -163,6 +167,15 @@ func (s *State) remainEvicted(host string, reply contract.EvictReply, err error,
 	default:
 		s.forgetRemain(host)
 	}
+}
+
+// actsOn returns the host that an action works on: the workload's own, or one on which something was left behind. While that is
+// removed, the workload may be on no host at all.
+func (s *State) actsOn(remain string) (host, instance string) {
+	if r := s.remain(remain); r != nil {
+		return r.Host, r.Instance
+	}
+	return s.Placement.Host, s.Placement.Instance
 }
 
 // earlier returns the earlier of two times, of which zero means never.
