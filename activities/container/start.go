@@ -82,7 +82,7 @@ func (r *Runtime) keep(ctx context.Context, c *step.Call, spec *v1.ContainerSpec
 
 func (r *Runtime) create(ctx context.Context, c *step.Call, spec *v1.ContainerSpec, g grants, found string) (contract.StepOut, error) {
 	ref := c.In.Ref
-	mounts, err := r.mounts(ctx, c, spec, g)
+	mounts, made, err := r.mounts(ctx, c, spec, g)
 	if err != nil {
 		return contract.StepOut{}, err
 	}
@@ -100,7 +100,9 @@ func (r *Runtime) create(ctx context.Context, c *step.Call, spec *v1.ContainerSp
 	if err != nil {
 		return contract.StepOut{}, err
 	}
-	return r.launch(ctx, c, spec, id, found)
+	out, err := r.launch(ctx, c, spec, id, found)
+	out.Made = made
+	return out, err
 }
 
 // launch starts a container. What must not be started twice is written down first.

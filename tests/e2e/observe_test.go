@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/berth-dev/berth/api/v1"
-	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -126,7 +125,7 @@ func TestTheControlPlaneIsAway(t *testing.T) {
 	told := func(name string) int { return len(f.Past(name).Observed) }
 	before := map[string]int{"kept": told("kept"), "unseen": told("unseen")}
 	lease := f.AwaitHost(hostName, soon, v1.HostOnline).LeaseNo
-	awaitAcknowledged(t, f, record)
+	awaitAcknowledged(t, record)
 	agent.Restart()
 	f.AwaitWorkload("crash", soon, "the agent is back", func(v1.View) bool {
 		h, err := f.Client().Host(t.Context(), hostName)
@@ -143,7 +142,7 @@ func TestTheControlPlaneIsAway(t *testing.T) {
 }
 
 // awaitAcknowledged waits until a host's record says that the end of a job's attempt is recorded.
-func awaitAcknowledged(t *testing.T, f *harness.Fleet, record string) {
+func awaitAcknowledged(t *testing.T, record string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		data, err := os.ReadFile(record)

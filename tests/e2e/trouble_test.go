@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -53,17 +54,23 @@ func crashRestarts(t *testing.T, f *harness.Fleet) {
 }
 
 func madeAgain(t *testing.T, f *harness.Fleet) {
-	f.Apply(container(t, f, "again"))
-	f.AwaitPhase("again", soon, v1.PhaseRunning)
+	f.Apply(container(t, f, "again", "volumes: [{name: data, target: /data}]"))
+	v := f.AwaitPhase("again", soon, v1.PhaseRunning)
+	require.Empty(t, v.Status.Conditions)
 	first := inspect(t, f, "again")
-	docker(t, "rm", "-f", containerName(f, "again"))
+	// Its volume goes too, unless it has been made again before.
+	require.Eventually(t, func() bool {
+		docker(t, "rm", "-f", containerName(f, "again"))
+		return exec.CommandContext(t.Context(), "docker", "volume", "rm", containerName(f, "again")+".data").Run() == nil
+	}, soon, poll)
 	require.Eventually(t, func() bool { return len(containersOf(t, f, "again")) == 1 }, soon, poll)
-	v := f.AwaitWorkload("again", soon, "it runs again", func(v v1.View) bool {
-		return v.Status.Phase == v1.PhaseRunning && v.Status.Settled
+	v = f.AwaitWorkload("again", soon, "it runs again, and says that its data is gone", func(v v1.View) bool {
+		return v.Status.Phase == v1.PhaseRunning && v.Status.Settled && len(v.Status.Conditions) > 0
 	})
 	require.EqualValues(t, 1, v.Status.Generation)
+	require.Equal(t, v1.ReasonNotFound, v.Status.Conditions[0].Reason)
 	require.NotEqual(t, first.ID, inspect(t, f, "again").ID)
-	remove(t, f, "again")
+	purge(t, f, "again")
 }
 
 func healthFollowed(t *testing.T, f *harness.Fleet) {
@@ -72,6 +79,7 @@ func healthFollowed(t *testing.T, f *harness.Fleet) {
 	docker(t, "exec", containerName(f, "health"), "touch", "/tmp/sick")
 	v := f.AwaitPhase("health", soon, v1.PhaseDegraded)
 	require.Equal(t, v1.ReasonUnhealthy, v.Status.Reason)
+	require.Contains(t, v.Status.Message, "health check")
 	docker(t, "exec", containerName(f, "health"), "rm", "/tmp/sick")
 	v = f.AwaitPhase("health", soon, v1.PhaseRunning)
 	require.Empty(t, v.Status.Reason)

@@ -25,6 +25,7 @@ func TestVMs(t *testing.T) {
 	runAll(t, f, []subtest{
 		{"from a URL to Running to gone", func(t *testing.T, f *harness.Fleet) { vmLife(t, f, own) }},
 		{"what is undefined behind its back is made again with its disk", vmMadeAgain},
+		{"killed, and undefined while it runs", vmKilled},
 		{"deleted while it boots", func(t *testing.T, f *harness.Fleet) { vmDeletedInBoot(t, f, own) }},
 		{"deleted while its image is fetched", vmDeletedInFetch},
 		{"a boot that says nothing times out", vmBootTimeout},
@@ -234,6 +235,36 @@ func vmMadeAgain(t *testing.T, f *harness.Fleet) {
 	f.AwaitPhase("vm-again", long, v1.PhaseRunning)
 	remove(t, f, "vm-again")
 	require.Empty(t, domainsOf(t, f, "vm-again"))
+}
+
+// vmKilled ends QEMU behind libvirt's back, and takes the definition away from under a guest that runs.
+func vmKilled(t *testing.T, f *harness.Fleet) {
+	oneGuest(t)
+	f.Apply(vm(f, "vm-killed", harness.ServeFile(t, harness.GuestImage(t)).URL, "", "stopGracePeriod: 1s"))
+	f.AwaitPhase("vm-killed", long, v1.PhaseRunning)
+	name := containerName(f, "vm-killed")
+	before := domainID(t, f, "vm-killed")
+	pid, err := os.ReadFile("/run/libvirt/qemu/" + name + ".pid")
+	require.NoError(t, err)
+	out, err := exec.CommandContext(t.Context(), "kill", "-KILL", strings.TrimSpace(string(pid))).CombinedOutput()
+	require.NoErrorf(t, err, "%s", out)
+	v := f.AwaitWorkload("vm-killed", long, "it was started again, and counted", func(v v1.View) bool {
+		return v.Status.Phase == v1.PhaseRunning && v.Status.Restarts == 1
+	})
+	require.Contains(t, v.Status.Message, "crashed")
+	after := domainID(t, f, "vm-killed")
+	require.NotEqual(t, before, after)
+
+	harness.Virsh(t, "undefine", name)
+	require.Equal(t, v1.PhaseRunning, f.Workload("vm-killed").Status.Phase)
+	require.Equal(t, after, domainID(t, f, "vm-killed"), "it runs on")
+	harness.Virsh(t, "destroy", name) // with which it is gone
+	f.AwaitWorkload("vm-killed", long, "it is made again", func(v v1.View) bool {
+		return v.Status.Phase == v1.PhaseRunning && v.Status.Settled && v.Status.Restarts == 0
+	})
+	require.True(t, running(t, f, "vm-killed"))
+	remove(t, f, "vm-killed")
+	require.Empty(t, domainsOf(t, f, "vm-killed"))
 }
 
 func vmDeletedInBoot(t *testing.T, f *harness.Fleet, own string) {

@@ -31,10 +31,10 @@ type Observed struct {
 func (f *Fleet) Past(workload string) Past {
 	f.t.Helper()
 	c, ctx, id := f.Temporal.Client(), f.t.Context(), contract.WorkloadID(workload)
-	described, err := c.DescribeWorkflowExecution(ctx, id, "")
+	described, err := c.DescribeWorkflow(ctx, id, "")
 	require.NoError(f.t, err)
 	var p Past
-	for run := described.GetWorkflowExecutionInfo().GetFirstRunId(); run != ""; {
+	for run := described.RawResponse.GetWorkflowExecutionInfo().GetFirstRunId(); run != ""; {
 		events, err := eventsOf(ctx, c, id, run)
 		require.NoError(f.t, err)
 		require.NotEmpty(f.t, events)

@@ -78,5 +78,6 @@ func merge(earlier, later contract.StepOut) contract.StepOut {
 	if later.Exit == nil {
 		later.Exit = earlier.Exit
 	}
+	later.Made = append(later.Made, earlier.Made...)
 	return later
 }

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -87,6 +88,7 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 		s.Deployed, s.Placement.Active = nil, false
 		return s.settle(d.Fence, idle(contract.NeedsOf(s.Workload)))
 	default:
+		s.noteLostVolumes(d, out.Made, now)
 		s.moved(d)
 		s.Placement.Mutated, s.Placement.Active = true, true
 		s.Deployed = &Deployed{
@@ -103,6 +105,15 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 		}
 		return s.settle(d.Fence, d.Needs)
 	}
+}
+
+// noteLostVolumes says of a deploy that made volumes again, where the same generation ran before, that their data is gone.
+func (s *State) noteLostVolumes(d *Doing, made []string, now time.Time) {
+	if len(made) == 0 || s.Deployed == nil || s.Deployed.Generation != d.Generation || d.Relocate {
+		return
+	}
+	s.AddCondition(v1.ReasonNotFound, fmt.Sprintf("on host %s these volumes were gone, and were made again, empty: %s",
+		s.Placement.Host, strings.Join(made, " ")), now)
 }
 
 // Failed closes the action with its failure and says what the ledger must be told.
