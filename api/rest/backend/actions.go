@@ -67,8 +67,12 @@ func (b *Backend) Actions(ctx context.Context, q rest.ActionQuery) (v1.ActionLis
 		return v1.ActionList{}, err
 	}
 	list, whole := v1.ActionList{}, s == all
-	if whole && q.Workload != "" {
-		items, list.Notes = b.withPast(ctx, q, items)
+	if q.Workload != "" {
+		stretch := q
+		if !whole {
+			stretch.Since = s.from // what is older comes with a later page
+		}
+		items, list.Notes = b.withPast(ctx, stretch, items)
 	}
 	if from != nil {
 		items = slices.DeleteFunc(items, func(a v1.Action) bool { return !from.after(a) })
