@@ -64,7 +64,7 @@ func tokens(t *testing.T, f *harness.Fleet) {
 	created(t, call(t, f, http.MethodPut, path, w, auth(writer)))
 
 	var read reply
-	require.Eventually(t, func() bool { // the spec comes from a worker
+	harness.Eventually(t, func() bool { // the spec comes from a worker
 		read = call(t, f, http.MethodGet, path, nil, auth(reader))
 		return strings.Contains(string(read.body), "PASSWORD")
 	}, soon, poll)
@@ -77,9 +77,9 @@ func tokens(t *testing.T, f *harness.Fleet) {
 
 	// The file is read again when it changes.
 	require.NoError(t, os.WriteFile(file, []byte(writeLine+"\n"), 0o600))
-	require.Eventually(t, func() bool { return call(t, f, http.MethodGet, path, nil, auth(reader)).status == 401 }, soon, poll)
+	harness.Eventually(t, func() bool { return call(t, f, http.MethodGet, path, nil, auth(reader)).status == 401 }, soon, poll)
 	is[v1.Accepted](t, call(t, f, http.MethodDelete, path, nil, auth(writer)), 202)
-	require.Eventually(t, func() bool { return call(t, f, http.MethodGet, path, nil, auth(writer)).status == 404 }, soon, poll)
+	harness.Eventually(t, func() bool { return call(t, f, http.MethodGet, path, nil, auth(writer)).status == 404 }, soon, poll)
 
 	server := f.Servers[len(f.Servers)-1]
 	for _, secret := range []string{reader, writer, "hunter2"} {

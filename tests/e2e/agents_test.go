@@ -54,7 +54,7 @@ func TestTheSameInstanceTakesOverAtOnce(t *testing.T) {
 	f.Release(place)
 	begin := time.Now()
 	agent.Start()
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		h, err := f.Client().Host(t.Context(), hostName)
 		return err == nil && h.State == v1.HostOnline && h.LeaseNo > before.LeaseNo
 	}, soon, poll)
@@ -94,7 +94,7 @@ func TestAnAgentThatIsStopped(t *testing.T) {
 
 	// Nothing comes of it in more than lease, grace and moveAfter together.
 	until := time.Now().Add(10 * time.Second)
-	require.Eventually(t, func() bool { return time.Now().After(until) }, soon, poll)
+	harness.Eventually(t, func() bool { return time.Now().After(until) }, soon, poll)
 	require.Equal(t, v1.HostLeft, f.AwaitHost("h1", soon, v1.HostLeft).State)
 	require.True(t, runsOn("h1")(f.Workload("runs")), "it is not lost, and does not move")
 	require.Empty(t, on(t, f, "h2", "runs"))

@@ -233,7 +233,7 @@ func health(t *testing.T, f *harness.Fleet) {
 	require.True(t, h.OK)
 	require.GreaterOrEqual(t, len(h.Checks), 3)
 	var hosts v1.HostList
-	require.Eventually(t, func() bool { // lists are a moment behind
+	harness.Eventually(t, func() bool { // lists are a moment behind
 		hosts = is[v1.HostList](t, call(t, f, http.MethodGet, "/v1/hosts", nil), 200)
 		return len(hosts.Items) == 1 && hosts.Items[0].State == v1.HostOnline
 	}, soon, poll)
@@ -248,7 +248,7 @@ func logs(t *testing.T, f *harness.Fleet) {
 	f.Apply(container(t, f, "talks", shell("for i in 1 2 3 4 5; do echo line $i; done; "+idle)))
 	f.AwaitPhase("talks", soon, v1.PhaseRunning)
 	var got v1.Logs
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		got = is[v1.Logs](t, call(t, f, http.MethodGet, "/v1/workloads/talks/logs?tail=2", nil), 200)
 		return len(got.Lines) == 2 && got.Lines[1] == "line 5"
 	}, soon, poll)

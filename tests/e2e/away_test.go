@@ -34,7 +34,7 @@ func TestAway(t *testing.T) {
 	back := func() {
 		t.Helper()
 		agent.Start()
-		require.Eventually(t, func() bool {
+		harness.Eventually(t, func() bool {
 			h, err := f.Client().Host(t.Context(), hostName)
 			return err == nil && h.State == v1.HostOnline && h.LeaseNo > lease
 		}, soon, poll)

@@ -100,7 +100,7 @@ func volumes(t *testing.T, f *harness.Fleet) {
 	f.Apply(container(t, f, "vol", append(lines, "env: {N: one}")...))
 	f.AwaitPhase("vol", soon, v1.PhaseRunning)
 	awaitSettled(f, f.Apply(container(t, f, "vol", append(lines, "env: {N: two}")...)))
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return docker(t, "exec", containerName(f, "vol"), "sh", "-c", "grep -c . /data/starts") == "2\n"
 	}, soon, poll, "the second container adds its line to the first one's")
 	volume := containerName(f, "vol") + ".data"
@@ -113,7 +113,7 @@ func volumes(t *testing.T, f *harness.Fleet) {
 
 	f.Apply(container(t, f, "vol", lines...))
 	f.AwaitPhase("vol", soon, v1.PhaseRunning)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return docker(t, "exec", containerName(f, "vol"), "sh", "-c", "grep -c . /data/starts") == "3\n"
 	}, soon, poll, "a new workload of the same name finds it again")
 	code, out := f.CLI("delete", "vol", "--wait")
@@ -130,7 +130,7 @@ func ports(t *testing.T, f *harness.Fleet) {
 	port := strconv.Itoa(harness.FreePort(t))
 	f.Apply(container(t, f, "ports", "ports: [{container: 8080, host: "+port+", hostIP: 127.0.0.1}]"))
 	f.AwaitPhase("ports", soon, v1.PhaseRunning)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+"/", nil)
 		require.NoError(t, err)
 		res, err := http.DefaultClient.Do(req)

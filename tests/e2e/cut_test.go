@@ -54,14 +54,14 @@ func TestACutHost(t *testing.T) {
 	require.Empty(t, on(t, f, "h2", "data"), "it does not start without its data")
 	started := docker(t, "inspect", "-f", "{{.State.StartedAt}}", "berth."+f.ID+".h1.waits")
 	docker(t, "exec", "berth."+f.ID+".h1.waits", "touch", "/tmp/end")
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		out := docker(t, "inspect", "-f", "{{.State.Running}} {{.State.StartedAt}}", "berth."+f.ID+".h1.waits")
 		return strings.HasPrefix(out, "true ") && out != "true "+started
 	}, soon, poll, "a host that is cut off starts again what ended")
 
 	link.Heal()
 	f.AwaitHost("h1", soon, v1.HostOnline)
-	require.Eventually(t, func() bool { return len(on(t, f, "h1", "moves")) == 0 }, soon, poll, "the debt is paid")
+	harness.Eventually(t, func() bool { return len(on(t, f, "h1", "moves")) == 0 }, soon, poll, "the debt is paid")
 	f.AwaitWorkload("data", soon, "was restarted", settled(restart))
 	for _, name := range []string{"data", "waits", "guest"} {
 		f.AwaitWorkload(name, soon, "runs", runsOn("h1"))

@@ -16,7 +16,7 @@ const onH1 = "placement: {labels: [rack=a]}"
 func awaitDrain(t *testing.T, f *harness.Fleet, host, what string, wanted func(*v1.Drain) bool) v1.Host {
 	t.Helper()
 	var h v1.Host
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		var err error
 		h, err = f.Client().Host(t.Context(), host)
 		return err == nil && h.Drain != nil && wanted(h.Drain)
@@ -104,7 +104,7 @@ func TestADrainMovesWhatCanMoveAndStopsTheRestWhenForced(t *testing.T) {
 		remove(t, f, name)
 	}
 	for _, host := range []string{"h1", "h2"} {
-		require.Eventually(t, func() bool {
+		harness.Eventually(t, func() bool {
 			h, err := f.Client().Host(t.Context(), host)
 			return err == nil && h.Workloads == 0 && h.Reserved == v1.Amounts{}
 		}, soon, poll, "nothing is held on %s", host)
@@ -115,7 +115,7 @@ func TestADrainMovesWhatCanMoveAndStopsTheRestWhenForced(t *testing.T) {
 func relocations(t *testing.T, f *harness.Fleet, name string) []v1.Action {
 	t.Helper()
 	var all []v1.Action
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		list, err := f.Client().Actions(t.Context(), client.ActionFilter{Workload: name, Verb: string(v1.VerbRelocate)})
 		if err != nil {
 			return false
@@ -165,7 +165,7 @@ func TestADrainOfAHostWhoseAgentWasStopped(t *testing.T) {
 	require.Len(t, on(t, f, "h1", "web"), 1, "nobody is there to remove the old copy")
 	agents["h1"].Start()
 	f.AwaitHost("h1", soon, v1.HostOnline)
-	require.Eventually(t, func() bool { return len(on(t, f, "h1", "web")) == 0 }, soon, poll, "the debt is paid")
+	harness.Eventually(t, func() bool { return len(on(t, f, "h1", "web")) == 0 }, soon, poll, "the debt is paid")
 	require.Len(t, on(t, f, "h2", "web"), 1)
 	remove(t, f, "web")
 }

@@ -210,7 +210,7 @@ func TestAWatchOverAKilledServer(t *testing.T) {
 	require.NotEmpty(t, p.Advice)
 	cancel()
 	require.Error(t, <-other.ended)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		r := send(ctx, f.API, http.MethodGet, "/v1/workloads/on/watch", nil)

@@ -32,7 +32,7 @@ func TestAFrozenAgent(t *testing.T) {
 	agents[first].Resume()
 	f.AwaitHost(first, soon, v1.HostOnline)
 	f.AwaitWorkload("stays", soon, "runs again", runsOn(first))
-	require.Eventually(t, func() bool { return len(on(t, f, first, "moves")) == 0 }, soon, poll, "the debt is paid")
+	harness.Eventually(t, func() bool { return len(on(t, f, first, "moves")) == 0 }, soon, poll, "the debt is paid")
 	require.NotContains(t, events.Log(), name("moves"), "the thawed agent started nothing that moved")
 	require.Contains(t, events.Log(), name("stays"))
 	require.Equal(t, kept, idOf(t, name("stays")))

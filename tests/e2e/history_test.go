@@ -99,7 +99,7 @@ func pagesHold(t *testing.T, f *harness.Fleet) {
 	}
 	// Temporal's own list of them comes late by a moment.
 	var before []string
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		before = idsOf(listActions(t, f, client.ActionFilter{Host: hostName, Limit: 200}))
 		return len(before) >= 4*11
 	}, soon, poll)
@@ -148,7 +148,7 @@ func oneAction(t *testing.T, f *harness.Fleet) {
 	v := f.AwaitPhase("stepped", soon, v1.PhaseRunning)
 	require.Equal(t, "https://ui.example/namespaces/"+f.Temporal.Namespace+"/workflows/workload%2Fstepped", v.Links["temporal"])
 	var all []v1.Action
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		all = listActions(t, f, client.ActionFilter{Workload: "stepped", Status: "Succeeded"})
 		return len(all) == 1
 	}, soon, poll)
@@ -201,14 +201,14 @@ func forgotten(t *testing.T, f *harness.Fleet) {
 	stopAndStart(t, f, "old", 3)
 	ofOld := client.ActionFilter{Workload: "old", Limit: 2}
 	var before []v1.Action
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		before = listActions(t, f, ofOld)
 		return len(before) == 7 && before[0].Outcome == v1.OutcomeSucceeded
 	}, soon, poll)
 	for _, i := range []int{2, 5, 6} {
 		forget(t, f, c, before[i])
 	}
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		var fleetWide []string
 		for _, a := range listActions(t, f, client.ActionFilter{Host: hostName, Limit: 200}) {
 			if a.Workload == "old" {
@@ -228,7 +228,7 @@ func forgotten(t *testing.T, f *harness.Fleet) {
 	}
 	require.Len(t, listActions(t, f, client.ActionFilter{Workload: "old", Verb: "stop"}), 3)
 	var view v1.ActionView
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		view = is[v1.ActionView](t, call(t, f, http.MethodGet, "/v1/actions/"+before[6].ID, nil), 200)
 		return len(view.Notes) == 1
 	}, long, poll)
@@ -238,7 +238,7 @@ func forgotten(t *testing.T, f *harness.Fleet) {
 
 	// The memory of a workload outlives its removal for as long as Temporal keeps the workload's own workflow.
 	remove(t, f, "old")
-	require.Eventually(t, func() bool { return len(listActions(t, f, ofOld)) == 8 }, soon, poll)
+	harness.Eventually(t, func() bool { return len(listActions(t, f, ofOld)) == 8 }, soon, poll)
 }
 
 // A submission that is refused, by the API or by a workflow that somebody started by hand, is in no list.
@@ -254,7 +254,7 @@ func noGhost(t *testing.T, f *harness.Fleet) {
 	require.NoError(t, err)
 	require.NoError(t, run.Get(t.Context(), nil), "it closes at once")
 	f.Apply(inMemory(f, "seen"))
-	require.Eventually(t, func() bool { return len(listActions(t, f, client.ActionFilter{Workload: "seen"})) == 1 }, soon, poll)
+	harness.Eventually(t, func() bool { return len(listActions(t, f, client.ActionFilter{Workload: "seen"})) == 1 }, soon, poll)
 	require.Empty(t, listActions(t, f, client.ActionFilter{Workload: "ghost"}))
 	problem(t, call(t, f, http.MethodGet, "/v1/workloads/ghost", nil), 404, v1.ReasonNotFound)
 	list, err := f.Client().List(t.Context(), client.Filter{Limit: 200})

@@ -70,13 +70,13 @@ func TestPlacement(t *testing.T) {
 			require.NotNil(t, h.LastBeat)
 			require.WithinDuration(t, time.Now(), *h.LastBeat, soon)
 		}
-		require.Eventually(t, func() bool {
+		harness.Eventually(t, func() bool {
 			h, err := f.Client().Host(t.Context(), "h1")
 			return err == nil && h.LongestGap > 0
 		}, soon, poll)
 		_, err = f.Client().SwitchRuntime(t.Context(), "h2", "libvirt", false)
 		require.NoError(t, err)
-		require.Eventually(t, func() bool {
+		harness.Eventually(t, func() bool {
 			_, out := f.CLI("hosts")
 			return strings.Contains(out, "libvirt: switched off by an admin")
 		}, soon, poll)
@@ -187,7 +187,7 @@ func TestALostHost(t *testing.T) {
 	agents[first].Start()
 	f.AwaitHost(first, soon, v1.HostOnline)
 	f.AwaitPhase("stays", soon, v1.PhaseRunning)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return len(on(t, f, first, "moves"))+len(on(t, f, first, "forced"))+len(on(t, f, first, "purged")) == 0
 	}, soon, poll, "debts are paid")
 	require.True(t, awaitEqual(t, []string{"berth." + f.ID + "." + first + ".forced.data", "berth." + f.ID + "." + first + ".stays.data"},
@@ -195,7 +195,7 @@ func TestALostHost(t *testing.T) {
 	require.Equal(t, kept, idOf(t, "berth."+f.ID+"."+first+".stays"), "what was not replaced is kept")
 	require.Len(t, on(t, f, second, "moves"), 1)
 	require.Len(t, on(t, f, second, "forced"), 1)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		h, err := f.Client().Host(t.Context(), first)
 		return err == nil && len(h.Debts) == 0 && h.Workloads == 1
 	}, soon, poll, "the ledger agrees")
@@ -231,5 +231,5 @@ func TestAnotherAgentForTheSameHostIsRefused(t *testing.T) {
 	require.Contains(t, other.Log(), "known as instance")
 	h := f.AwaitHost(hostName, soon, v1.HostOnline)
 	require.Equal(t, v1.HostOnline, h.State)
-	require.Eventually(t, func() bool { return f.Agents[0].Running() }, time.Second, poll)
+	harness.Eventually(t, func() bool { return f.Agents[0].Running() }, time.Second, poll)
 }

@@ -135,7 +135,7 @@ func vmDeletedInFetch(t *testing.T, f *harness.Fleet) {
 	_, srv := randomImage(t, size)
 	srv.Set(harness.Trouble{BytesPerSecond: size / 60})
 	f.Apply(raw(f, "fetching", srv.URL, ""))
-	require.Eventually(t, func() bool { return srv.Served().Bytes > 0 }, soon, poll)
+	harness.Eventually(t, func() bool { return srv.Served().Bytes > 0 }, soon, poll)
 	remove(t, f, "fetching")
 	require.Empty(t, leftovers(t, f, "fetching"))
 	sent := srv.Served().Bytes

@@ -41,7 +41,7 @@ func jobFails(t *testing.T, f *harness.Fleet) {
 		require.Equal(t, "Failed", a.Outcome)
 		require.Equal(t, 7, *a.ExitCode)
 	}
-	require.Eventually(t, func() bool { return len(containersOf(t, f, "bad")) == 0 }, soon, poll,
+	harness.Eventually(t, func() bool { return len(containersOf(t, f, "bad")) == 0 }, soon, poll,
 		"an ended attempt goes from its host once its end is recorded")
 	remove(t, f, "bad")
 }
@@ -61,7 +61,7 @@ func jobDeadline(t *testing.T, f *harness.Fleet) {
 	f.Apply(container(t, f, "late", "type: job", "job: {maxAttempts: 3, deadline: 3s}", shell(idle)))
 	v := f.AwaitPhase("late", soon, v1.PhaseFailed)
 	require.Equal(t, v1.ReasonDeadlineExceeded, v.Status.Reason)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return len(only(t, f, "late", harness.RunningContainers(t, f.ID))) == 0
 	}, soon, poll, "nothing of it runs on")
 	v = f.Workload("late")

@@ -35,7 +35,7 @@ func awaitAgreement(t *testing.T, f *harness.Fleet, name string, running func() 
 	t.Helper()
 	ours := "berth." + f.ID + "." + name + "."
 	var last string
-	require.Eventuallyf(t, func() bool {
+	harness.Eventually(t, func() bool {
 		s := stateOf(t, f, name)
 		var runs []string
 		for _, r := range running() {

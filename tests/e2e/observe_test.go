@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -33,7 +34,7 @@ func TestObservation(t *testing.T) {
 			docker(t, "kill", containerName(f, name(i)))
 		}
 		for i := range count {
-			require.Eventually(t, func() bool { return inspect(t, f, name(i)).State.Running }, soon, poll, "it is started again")
+			harness.Eventually(t, func() bool { return inspect(t, f, name(i)).State.Running }, soon, poll, "it is started again")
 			f.AwaitPhase(name(i), soon, v1.PhaseRunning)
 		}
 	}
@@ -71,7 +72,7 @@ func TestTheControlPlaneIsAway(t *testing.T) {
 	agent := f.Agents[0]
 	end := func(name string) { docker(t, "exec", containerName(f, name), "touch", "/tmp/end") }
 	prune := func(name string) {
-		require.Eventually(t, func() bool {
+		harness.Eventually(t, func() bool {
 			docker(t, "container", "prune", "--force", "--filter", "label=berth.fleet="+f.ID, "--filter", "label=berth.workload="+name)
 			return len(containersOf(t, f, name)) == 0
 		}, soon, poll)
@@ -89,7 +90,7 @@ func TestTheControlPlaneIsAway(t *testing.T) {
 	crash := func() {
 		before := inspect(t, f, "crash").State.StartedAt
 		end("crash")
-		require.Eventually(t, func() bool {
+		harness.Eventually(t, func() bool {
 			now := inspect(t, f, "crash").State
 			return now.Running && now.StartedAt != before
 		}, soon, poll, "its host starts it again")
@@ -97,7 +98,7 @@ func TestTheControlPlaneIsAway(t *testing.T) {
 	crash()
 	end("kept")
 	record := filepath.Join(agent.DataDir, "workloads", "kept", "record.json")
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		data, err := os.ReadFile(record)
 		return err == nil && strings.Contains(string(data), `"exit"`)
 	}, soon, poll, "its end is kept")
@@ -144,7 +145,7 @@ func TestTheControlPlaneIsAway(t *testing.T) {
 // awaitAcknowledged waits until a host's record says that the end of a job's attempt is recorded.
 func awaitAcknowledged(t *testing.T, record string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		data, err := os.ReadFile(record)
 		return err == nil && strings.Contains(string(data), `"acked":1`)
 	}, soon, poll)

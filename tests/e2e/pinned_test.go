@@ -75,7 +75,7 @@ func TestPinned(t *testing.T) {
 	require.Zero(t, code, out)
 	first.Start()
 	f.AwaitHost("h1", soon, v1.HostOnline)
-	require.Eventually(t, func() bool { return len(on(t, f, "h1", "bind")) == 0 }, soon, poll, "the debt is paid")
+	harness.Eventually(t, func() bool { return len(on(t, f, "h1", "bind")) == 0 }, soon, poll, "the debt is paid")
 	f.AwaitWorkload("disk", long, "runs", runsOn("h1"))
 	f.Apply(container(t, f, "volume", "volumes: [{name: d, target: /d}]"))
 	f.AwaitWorkload("volume", soon, "runs", runsOn("h1"))

@@ -90,7 +90,7 @@ func deletesRace(t *testing.T, f *harness.Fleet) {
 		require.Contains(t, allowed, r.status, "%s", r.body)
 	}
 	// Whoever won: an apply that is accepted in the end runs, once.
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return call(t, f, http.MethodPut, "/v1/workloads/raced", w).status/100 == 2
 	}, soon, poll)
 	f.AwaitPhase("raced", soon, v1.PhaseRunning)

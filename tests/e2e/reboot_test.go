@@ -59,7 +59,7 @@ func TestARebootedHost(t *testing.T) {
 	agent.Start()
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	require.NotEqual(t, before.BootID, stateOf(t, f, "h1").BootID)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return engine.Docker("inspect", "-f", "{{.State.Running}}", name("data")) == "true\n"
 	}, soon, poll)
 	for _, workload := range []string{"data", "guest"} {
@@ -67,7 +67,7 @@ func TestARebootedHost(t *testing.T) {
 		require.Zero(t, v.Status.Restarts, "%s: a reboot is not the workload's fault", workload)
 	}
 	require.Equal(t, id, engine.Docker("inspect", "-f", "{{.Id}}", name("data")), "what was not replaced is kept")
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return strings.Count(engine.Docker("exec", name("data"), "cat", "/d/starts"), "\n") == 2
 	}, soon, poll, "with its volume")
 	require.Equal(t, v1.PhaseStopped, f.Workload("stopped").Status.Phase)

@@ -46,10 +46,10 @@ func TestRuntimesComeAndGo(t *testing.T) {
 
 	// Out of sight is not gone.
 	docker.Shut()
-	require.Eventually(t, func() bool { return !runtimes(t, f)["docker"].Ready }, soon, poll)
+	harness.Eventually(t, func() bool { return !runtimes(t, f)["docker"].Ready }, soon, poll)
 	require.Equal(t, v1.PhaseRunning, f.Workload("box").Status.Phase)
 	docker.Open()
-	require.Eventually(t, func() bool { return runtimes(t, f)["docker"].Ready }, soon, poll)
+	harness.Eventually(t, func() bool { return runtimes(t, f)["docker"].Ready }, soon, poll)
 	v := f.AwaitPhase("box", soon, v1.PhaseRunning)
 	require.Zero(t, v.Status.Restarts)
 	require.Equal(t, first.State.StartedAt, inspect(t, f, "box").State.StartedAt)

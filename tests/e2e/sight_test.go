@@ -31,7 +31,7 @@ func TestOutOfSightIsNotGone(t *testing.T) {
 	box, guest := inspect(t, f, "box"), domainID(t, f, "guest")
 	ready := func(want bool) {
 		t.Helper()
-		require.Eventually(t, func() bool {
+		harness.Eventually(t, func() bool {
 			r := runtimes(t, f)
 			return r["docker"].Ready == want && r["libvirt"].Ready == want
 		}, soon, poll)
@@ -46,7 +46,7 @@ func TestOutOfSightIsNotGone(t *testing.T) {
 		t.Helper()
 		lease := f.AwaitHost(hostName, soon, v1.HostOnline).LeaseNo
 		f.Agents[0].Restart()
-		require.Eventually(t, func() bool {
+		harness.Eventually(t, func() bool {
 			h, err := f.Client().Host(t.Context(), hostName)
 			return err == nil && h.State == v1.HostOnline && h.LeaseNo > lease
 		}, soon, poll)
@@ -131,7 +131,7 @@ func TestACallThatHangs(t *testing.T) {
 	docker.Hold("berth.workload%3Dheld%22")
 	libvirt.Hold(containerName(f, "held-vm"))
 	stops := []v1.Accepted{f.Do("held", v1.VerbStop), f.Do("held-vm", v1.VerbStop)}
-	require.Eventually(t, func() bool { return docker.Holds() > 0 && libvirt.Holds() > 0 }, soon, poll)
+	harness.Eventually(t, func() bool { return docker.Holds() > 0 && libvirt.Holds() > 0 }, soon, poll)
 
 	for _, w := range []*v1.Workload{container(t, f, "free"), vm(f, "free-vm", image, "", "stopGracePeriod: 1s")} {
 		name := w.Metadata.Name

@@ -38,7 +38,7 @@ func signalVerbs(t *testing.T, f *harness.Fleet) {
 func bySignals(t *testing.T, f *harness.Fleet, first inspected) {
 	t.Helper()
 	signal(t, f, "signalled", "restart")
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		now := inspect(t, f, "signalled")
 		return now.ID == first.ID && now.State.Running && now.State.StartedAt != first.State.StartedAt
 	}, soon, poll)

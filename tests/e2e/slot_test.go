@@ -57,7 +57,7 @@ func TestTheLastSlot(t *testing.T) {
 				requireAlone(t, f, waiting)
 			}
 			remove(t, f, holder)
-			require.Eventually(t, func() bool {
+			harness.Eventually(t, func() bool {
 				h, err := f.Client().Host(t.Context(), hostName)
 				return err == nil && h.Workloads == 0 && h.Reserved == v1.Amounts{}
 			}, soon, poll, "the ledger is empty in the end")
@@ -124,7 +124,7 @@ func awaitRefused(t *testing.T, f *harness.Fleet, callers int, reason v1.Reason,
 // and who runs before its turn would leave no room for the one whose turn it is.
 func requireAlone(t *testing.T, f *harness.Fleet, waiting []contender) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		h, err := f.Client().Host(t.Context(), hostName)
 		return err == nil && h.Workloads == 1
 	}, soon, poll)

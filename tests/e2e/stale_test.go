@@ -74,7 +74,7 @@ func TestALateStepAfterAMove(t *testing.T) {
 
 	first.Resume()
 	f.AwaitHost("h1", soon, v1.HostOnline)
-	require.Eventually(t, func() bool { return len(f.AwaitHost("h1", soon, v1.HostOnline).Debts) == 0 }, soon, poll)
+	harness.Eventually(t, func() bool { return len(f.AwaitHost("h1", soon, v1.HostOnline).Debts) == 0 }, soon, poll)
 	f.Release(place)
 	refusedLate(t, f, "held", "h1", "Start")
 	require.Empty(t, on(t, f, "h1", "held"))
@@ -108,7 +108,7 @@ func TestALateStepThatAThawedAgentWasAboutToDo(t *testing.T) {
 	f.Release(place)
 	first.Resume()
 	f.AwaitHost("h1", soon, v1.HostOnline)
-	require.Eventually(t, func() bool { return len(on(t, f, "h1", "held")) == 0 }, soon, poll, "what was half made is removed")
+	harness.Eventually(t, func() bool { return len(on(t, f, "h1", "held")) == 0 }, soon, poll, "what was half made is removed")
 	require.Equal(t, "berth."+f.ID+".h2.held\n", events.Log(), "only the replacement was started")
-	require.Eventually(t, func() bool { return len(f.AwaitHost("h1", soon, v1.HostOnline).Debts) == 0 }, soon, poll)
+	harness.Eventually(t, func() bool { return len(f.AwaitHost("h1", soon, v1.HostOnline).Debts) == 0 }, soon, poll)
 }

@@ -95,7 +95,7 @@ func deployed(t *testing.T, f *harness.Fleet, name string, lines ...string) (w *
 	w = watchCopies(t, f, name)
 	f.Apply(strictly(t, f, name, lines...))
 	first = f.AwaitWorkload(name, soon, "runs", func(v v1.View) bool { return v.Status.Phase == v1.PhaseRunning }).Status.Host
-	require.Eventually(t, func() bool { starts, _ := w.saw(); return starts == 1 }, soon, poll, "the watcher sees it")
+	harness.Eventually(t, func() bool { starts, _ := w.saw(); return starts == 1 }, soon, poll, "the watcher sees it")
 	return w, first, map[string]string{"h1": "h2", "h2": "h1"}[first]
 }
 
@@ -103,7 +103,7 @@ func deployed(t *testing.T, f *harness.Fleet, name string, lines ...string) (w *
 func moved(t *testing.T, f *harness.Fleet, w *watcher, name, second string) {
 	t.Helper()
 	f.AwaitWorkload(name, long, "moved", runsOn(second))
-	require.Eventually(t, func() bool { starts, _ := w.saw(); return starts == 2 }, soon, poll)
+	harness.Eventually(t, func() bool { starts, _ := w.saw(); return starts == 2 }, soon, poll)
 	_, most := w.saw()
 	require.Equal(t, 1, most, "never two copies")
 }
@@ -122,7 +122,7 @@ func TestAStrictWorkloadOfAFrozenAgentMovesWithoutASecondCopy(t *testing.T) {
 
 	agents[first].Start()
 	f.AwaitHost(first, soon, v1.HostOnline)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		h, err := f.Client().Host(t.Context(), first)
 		return err == nil && len(h.Debts) == 0 && len(on(t, f, first, "one")) == 0
 	}, soon, poll, "its debt is paid")
@@ -148,14 +148,14 @@ func TestAnAgentOrAGuardThatIsBackWithinTheLeaseChangesNothing(t *testing.T) {
 	w, first, _ := deployed(t, f, "one")
 	for name, p := range map[string]*harness.Process{"agent": agents[first].Process, "guard": guards[first]} {
 		p.Restart()
-		require.Eventually(t, func() bool {
+		harness.Eventually(t, func() bool {
 			h, err := f.Client().Host(t.Context(), first)
 			return err == nil && h.State == v1.HostOnline && h.Guard
 		}, soon, poll, name)
 	}
 	// More than a lease, and all that follows it.
 	past := time.Now().Add(12 * time.Second)
-	require.Eventually(t, func() bool { return time.Now().After(past) }, soon, poll)
+	harness.Eventually(t, func() bool { return time.Now().After(past) }, soon, poll)
 	require.Equal(t, v1.PhaseRunning, f.Workload("one").Status.Phase)
 	starts, _ := w.saw()
 	require.Equal(t, 1, starts, "the same container, still running")
@@ -172,14 +172,14 @@ func TestAnAgentThatIsCutOffStopsStrictWorkloadsItself(t *testing.T) {
 	kept, other := idOf(t, one), idOf(t, "berth."+f.ID+"."+first+".other")
 
 	f.Temporal.Pause()
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return strings.TrimSpace(docker(t, "inspect", "-f", "{{.State.Running}}", one)) == "false"
 	}, soon, poll)
 	require.True(t, agents[first].Running(), "there was nothing for the guard to do")
 	f.Temporal.Resume()
 
 	f.AwaitWorkload("one", soon, "runs again", runsOn(first))
-	require.Eventually(t, func() bool { starts, _ := w.saw(); return starts == 2 }, soon, poll, "it is started again")
+	harness.Eventually(t, func() bool { starts, _ := w.saw(); return starts == 2 }, soon, poll, "it is started again")
 	require.Equal(t, kept, idOf(t, one), "the same container")
 	require.Equal(t, other, idOf(t, "berth."+f.ID+"."+first+".other"))
 	require.Contains(t, harness.RunningContainers(t, f.ID), "berth."+f.ID+"."+first+".other")

@@ -65,7 +65,7 @@ func stray(t *testing.T, name, fleet, host, workload string) {
 func aged(t *testing.T) {
 	t.Helper()
 	made := time.Now()
-	require.Eventually(t, func() bool { return time.Since(made) > 2*time.Second }, soon, poll)
+	harness.Eventually(t, func() bool { return time.Since(made) > 2*time.Second }, soon, poll)
 }
 
 // quick is a grace that tests can wait for.

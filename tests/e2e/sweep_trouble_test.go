@@ -30,7 +30,7 @@ func begin(t *testing.T, f *harness.Fleet) v1.Sweep {
 func sweepEnd(t *testing.T, f *harness.Fleet, id string) v1.Sweep {
 	t.Helper()
 	var s v1.Sweep
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		var err error
 		s, err = f.Client().Sweep(t.Context(), id, 0, "")
 		return err == nil && s.State != v1.SweepRunning
@@ -79,7 +79,7 @@ func TestOneSweepAtATime(t *testing.T) {
 
 	f.Temporal.CLI("schedule", "trigger", "--schedule-id", contract.SweepScheduleID)
 	var skipped string
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		list := f.Temporal.CLI("workflow", "list", "--query", "WorkflowType = 'ScheduledSweep' AND ExecutionStatus = 'Completed'", "-o", "json")
 		var runs []struct{ Execution struct{ WorkflowID string } }
 		require.NoError(t, json.Unmarshal([]byte(list), &runs))
@@ -97,7 +97,7 @@ func TestOneSweepAtATime(t *testing.T) {
 	require.Zero(t, code)
 
 	f.Temporal.CLI("schedule", "trigger", "--schedule-id", contract.SweepScheduleID)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		s, err := f.Client().Sweep(t.Context(), client.LatestSweep, 0, "")
 		return err == nil && s.State == v1.SweepSucceeded && s.StartedAt.After(first.StartedAt) && !s.Request.Delete
 	}, soon, poll, "the schedule starts one, too")
@@ -215,7 +215,7 @@ func TestWhatIsMissing(t *testing.T) {
 	require.Zero(t, code, s.Message)
 	require.Equal(t, v1.SweepSummary{Hosts: 1, Repaired: 1}, s.Summary)
 	require.Equal(t, []string{"container web"}, things(s, v1.VerdictRepaired))
-	require.Eventually(t, func() bool { return len(containersOf(t, f, "web")) == 1 }, soon, poll)
+	harness.Eventually(t, func() bool { return len(containersOf(t, f, "web")) == 1 }, soon, poll)
 	f.AwaitWorkload("web", soon, "it runs", func(v v1.View) bool { return v.Status.Phase == v1.PhaseRunning && v.Status.Settled })
 	_, s = sweep(t, f)
 	require.Zero(t, s.Summary.Repaired)

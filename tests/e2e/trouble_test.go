@@ -59,11 +59,11 @@ func madeAgain(t *testing.T, f *harness.Fleet) {
 	require.Empty(t, v.Status.Conditions)
 	first := inspect(t, f, "again")
 	// Its volume goes too, unless it has been made again before.
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		docker(t, "rm", "-f", containerName(f, "again"))
 		return exec.CommandContext(t.Context(), "docker", "volume", "rm", containerName(f, "again")+".data").Run() == nil
 	}, soon, poll)
-	require.Eventually(t, func() bool { return len(containersOf(t, f, "again")) == 1 }, soon, poll)
+	harness.Eventually(t, func() bool { return len(containersOf(t, f, "again")) == 1 }, soon, poll)
 	v = f.AwaitWorkload("again", soon, "it runs again, and says that its data is gone", func(v v1.View) bool {
 		return v.Status.Phase == v1.PhaseRunning && v.Status.Settled && len(v.Status.Conditions) > 0
 	})
@@ -154,7 +154,7 @@ func binds(t *testing.T, f *harness.Fleet, allowed string) {
 
 	f.Apply(container(t, f, "bind-yes", "volumes: [{bind: "+allowed+", target: /x}]", shell("echo here >/x/mark; "+idle)))
 	f.AwaitPhase("bind-yes", soon, v1.PhaseRunning)
-	require.Eventually(t, func() bool { return exists(filepath.Join(allowed, "mark")) }, soon, poll)
+	harness.Eventually(t, func() bool { return exists(filepath.Join(allowed, "mark")) }, soon, poll)
 	remove(t, f, "bind-yes")
 	require.FileExists(t, filepath.Join(allowed, "mark"), "what a user brought stays")
 }

@@ -224,12 +224,12 @@ func vmMadeAgain(t *testing.T, f *harness.Fleet) {
 
 	// Its end from outside is no user's wish.
 	harness.Virsh(t, "destroy", name)
-	require.Eventually(t, func() bool { return running(t, f, "vm-again") }, soon, poll)
-	require.Eventually(t, func() bool { return says(t, f, "vm-again", "boots: 2") }, long, poll)
+	harness.Eventually(t, func() bool { return running(t, f, "vm-again") }, soon, poll)
+	harness.Eventually(t, func() bool { return says(t, f, "vm-again", "boots: 2") }, long, poll)
 
 	harness.Virsh(t, "destroy", name)
 	harness.Virsh(t, "undefine", name)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return running(t, f, "vm-again") && says(t, f, "vm-again", "boots: 3")
 	}, long, poll)
 	f.AwaitPhase("vm-again", long, v1.PhaseRunning)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 )
 
 // TestJoin lets faults meet the places of a host's way into the fleet and out of it. Afterwards the host is a member with
@@ -42,7 +43,7 @@ func TestJoin(t *testing.T) {
 				f.AwaitHit(place, within())
 				happens.strike(f)
 				f.Release(place)
-				require.Eventually(t, func() bool {
+				harness.Eventually(t, func() bool {
 					if !f.agent.Running() {
 						f.agent.Start()
 					}

@@ -88,7 +88,7 @@ func (f *outageFleet) crash() {
 	before := strings.Fields(look())
 	_, err := run(f.t.Context(), "docker", "exec", name, "touch", "/tmp/end")
 	require.NoError(f.t, err)
-	require.Eventually(f.t, func() bool {
+	harness.Eventually(f.t, func() bool {
 		now := strings.Fields(look())
 		return len(now) == 3 && now[0] == before[0] && now[1] == "true" && now[2] != before[2]
 	}, within(), 100*time.Millisecond, "a host starts again what ended, also when nobody else is there")
@@ -122,7 +122,7 @@ func (f *outageFleet) prove(takeAway, bringBack func(), leased func(before, now 
 	begin = time.Now()
 	bringBack()
 	for _, h := range hosts {
-		require.Eventually(f.t, func() bool {
+		harness.Eventually(f.t, func() bool {
 			now, err := f.Client().Host(f.t.Context(), h.Name)
 			return err == nil && now.State == v1.HostOnline && leased(h, now)
 		}, within(), 100*time.Millisecond)
