@@ -210,7 +210,7 @@ func (s *State) reserve(req contract.ReserveRequest, now time.Time) contract.Res
 	}
 	_, holds := s.Ledger.Entries[req.Workload]
 	// A move that failed may have left something here: that is no reason to come back.
-	if s.Cordoned && !(holds && req.Instance != "") {
+	if s.Cordoned && (!holds || req.Instance == "") {
 		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: "the host is cordoned"}
 	}
 	if why := req.Placement.Refuses(s.Name, s.Labels); why != "" {
