@@ -82,6 +82,9 @@ func seconds(ms int64) string {
 }
 
 func bytes(n float64) string {
+	if n < 0 {
+		return "-" + bytes(-n) // a host may offer less than it gave out before
+	}
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	i := 0
 	for n >= 1024 && i < len(units)-1 {

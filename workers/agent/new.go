@@ -58,6 +58,9 @@ func New(cfg Config, c client.Client, log *slog.Logger) (*Agent, error) {
 		return nil, err
 	}
 	a.cleanup = append(a.cleanup, a.store.Close)
+	if err := claim(dir, cfg.Fleet, cfg.Host); err != nil {
+		return nil, err
+	}
 	if a.instance, err = instanceID(dir); err != nil {
 		return nil, err
 	}
