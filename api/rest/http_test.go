@@ -52,6 +52,7 @@ func TestBadRequests(t *testing.T) {
 		"quoting label":       {"GET", "/v1/workloads?label=a%3D'", "", nil, 422, "label"},
 		"page too large":      {"GET", "/v1/workloads?limit=201", "", nil, 422, "limit"},
 		"tail of nothing":     {"GET", web + "/logs?tail=0", "", nil, 422, "tail"},
+		"a body for nobody":   {"POST", "/v1/hosts/h1/drain", `{"force":true}`, nil, 422, ""},
 		"no such verb":        {"POST", web + "/explode", "", nil, 404, ""},
 		"no such method":      {"PATCH", web, "", nil, 405, ""},
 		"body too large":      {"PUT", web, strings.Repeat(" ", MaxBodyBytes+1), nil, 413, ""},

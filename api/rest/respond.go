@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -31,7 +32,7 @@ func (s *server) respond(r route) gin.HandlerFunc {
 		ctx, cancel := context.WithTimeout(request.Context(), readWithin)
 		defer cancel()
 		c.Request = request.WithContext(ctx)
-		if err := checkQuery(c, r.query); err != nil {
+		if err := errors.Join(checkQuery(c, r.query), checkBody(c, r.body)); err != nil {
 			writeProblem(c, err)
 			return
 		}
@@ -54,6 +55,17 @@ func (s *server) respond(r route) gin.HandlerFunc {
 
 func respondError(err error) gin.HandlerFunc {
 	return func(c *gin.Context) { writeProblem(c, err) }
+}
+
+// checkBody refuses a body where none is taken: what it asks for would be passed over in silence.
+func checkBody(c *gin.Context, taken bool) error {
+	if taken {
+		return nil
+	}
+	if err := readJSON(c, &struct{}{}); err != nil {
+		return invalid("", "this operation takes no body: its parameters stand in the query")
+	}
+	return nil
 }
 
 // checkQuery refuses parameters that the operation does not know, and any that stands twice: a filter with a typo would

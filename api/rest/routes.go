@@ -19,40 +19,42 @@ type route struct {
 	handle handler
 	// query are the names of the query parameters; others are refused.
 	query []string
+	// body is true if the operation takes one; others are refused.
+	body bool
 }
 
 // routes is the whole API.
 func (s *server) routes() []route {
 	const one = "/v1/workloads/:name"
 	return []route{
-		{http.MethodPut, one, ScopeWrite, s.putWorkload, []string{"dryRun"}},
-		{http.MethodGet, one, ScopeRead, s.getWorkload, nil},
-		{http.MethodGet, "/v1/workloads", ScopeRead, s.listWorkloads, []string{"kind", "phase", "host", "label", "limit", "pageToken"}},
-		{http.MethodDelete, one, ScopeWrite, s.verb(v1.VerbRemove), []string{"force", "volumes"}},
-		{http.MethodPost, one + "/start", ScopeWrite, s.verb(v1.VerbStart), nil},
-		{http.MethodPost, one + "/stop", ScopeWrite, s.verb(v1.VerbStop), nil},
-		{http.MethodPost, one + "/restart", ScopeWrite, s.verb(v1.VerbRestart), nil},
-		{http.MethodPost, one + "/retry", ScopeWrite, s.verb(v1.VerbRetry), nil},
-		{http.MethodGet, one + "/logs", ScopeRead, s.getLogs, []string{"tail"}},
-		{http.MethodGet, one + "/events", ScopeRead, s.listEvents, []string{"limit", "pageToken"}},
-		{http.MethodGet, one + "/watch", ScopeRead, s.watchEvents, []string{"tail"}},
-		{http.MethodGet, "/v1/hosts", ScopeRead, s.listHosts, []string{"limit", "pageToken"}},
-		{http.MethodGet, "/v1/hosts/:name", ScopeRead, s.getHost, nil},
-		{http.MethodPost, "/v1/hosts/:name/cordon", ScopeAdmin, s.changeHost(cordon(true)), nil},
-		{http.MethodPost, "/v1/hosts/:name/uncordon", ScopeAdmin, s.changeHost(cordon(false)), nil},
-		{http.MethodPost, "/v1/hosts/:name/drain", ScopeAdmin, s.changeHost(drain), []string{"deadline", "force", "maxParallel"}},
-		{http.MethodPost, "/v1/hosts/:name/forget", ScopeAdmin, s.askHost(contract.UpdateForget), nil},
-		{http.MethodPost, "/v1/hosts/:name/adopt", ScopeAdmin, s.askHost(contract.UpdateAdopt), nil},
-		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/disable", ScopeAdmin, s.changeHost(runtimes(false)), nil},
-		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/enable", ScopeAdmin, s.changeHost(runtimes(true)), nil},
-		{http.MethodGet, "/v1/actions", ScopeRead, s.listActions, []string{"workload", "verb", "status", "host", "since", "until", "limit", "pageToken"}},
-		{http.MethodGet, "/v1/actions/*id", ScopeRead, s.getAction, nil},
-		{http.MethodPost, "/v1/sweeps", ScopeAdmin, s.startSweep, nil},
-		{http.MethodGet, "/v1/sweeps/:id", ScopeAdmin, s.getSweep, []string{"limit", "pageToken"}},
-		{http.MethodGet, "/v1/sweep-schedule", ScopeAdmin, s.getSweepSchedule, nil},
-		{http.MethodPatch, "/v1/sweep-schedule", ScopeAdmin, s.changeSweepSchedule, nil},
-		{http.MethodGet, "/healthz/live", ScopeNone, s.live, nil},
-		{http.MethodGet, "/healthz/ready", ScopeNone, s.ready, nil},
+		{http.MethodPut, one, ScopeWrite, s.putWorkload, []string{"dryRun"}, true},
+		{http.MethodGet, one, ScopeRead, s.getWorkload, nil, false},
+		{http.MethodGet, "/v1/workloads", ScopeRead, s.listWorkloads, []string{"kind", "phase", "host", "label", "limit", "pageToken"}, false},
+		{http.MethodDelete, one, ScopeWrite, s.verb(v1.VerbRemove), []string{"force", "volumes"}, false},
+		{http.MethodPost, one + "/start", ScopeWrite, s.verb(v1.VerbStart), nil, false},
+		{http.MethodPost, one + "/stop", ScopeWrite, s.verb(v1.VerbStop), nil, false},
+		{http.MethodPost, one + "/restart", ScopeWrite, s.verb(v1.VerbRestart), nil, false},
+		{http.MethodPost, one + "/retry", ScopeWrite, s.verb(v1.VerbRetry), nil, false},
+		{http.MethodGet, one + "/logs", ScopeRead, s.getLogs, []string{"tail"}, false},
+		{http.MethodGet, one + "/events", ScopeRead, s.listEvents, []string{"limit", "pageToken"}, false},
+		{http.MethodGet, one + "/watch", ScopeRead, s.watchEvents, []string{"tail"}, false},
+		{http.MethodGet, "/v1/hosts", ScopeRead, s.listHosts, []string{"limit", "pageToken"}, false},
+		{http.MethodGet, "/v1/hosts/:name", ScopeRead, s.getHost, nil, false},
+		{http.MethodPost, "/v1/hosts/:name/cordon", ScopeAdmin, s.changeHost(cordon(true)), nil, false},
+		{http.MethodPost, "/v1/hosts/:name/uncordon", ScopeAdmin, s.changeHost(cordon(false)), nil, false},
+		{http.MethodPost, "/v1/hosts/:name/drain", ScopeAdmin, s.changeHost(drain), []string{"deadline", "force", "maxParallel"}, false},
+		{http.MethodPost, "/v1/hosts/:name/forget", ScopeAdmin, s.askHost(contract.UpdateForget), nil, false},
+		{http.MethodPost, "/v1/hosts/:name/adopt", ScopeAdmin, s.askHost(contract.UpdateAdopt), nil, false},
+		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/disable", ScopeAdmin, s.changeHost(runtimes(false)), nil, false},
+		{http.MethodPost, "/v1/hosts/:name/runtimes/:runtime/enable", ScopeAdmin, s.changeHost(runtimes(true)), nil, false},
+		{http.MethodGet, "/v1/actions", ScopeRead, s.listActions, []string{"workload", "verb", "status", "host", "since", "until", "limit", "pageToken"}, false},
+		{http.MethodGet, "/v1/actions/*id", ScopeRead, s.getAction, nil, false},
+		{http.MethodPost, "/v1/sweeps", ScopeAdmin, s.startSweep, nil, true},
+		{http.MethodGet, "/v1/sweeps/:id", ScopeAdmin, s.getSweep, []string{"limit", "pageToken"}, false},
+		{http.MethodGet, "/v1/sweep-schedule", ScopeAdmin, s.getSweepSchedule, nil, false},
+		{http.MethodPatch, "/v1/sweep-schedule", ScopeAdmin, s.changeSweepSchedule, nil, true},
+		{http.MethodGet, "/healthz/live", ScopeNone, s.live, nil, false},
+		{http.MethodGet, "/healthz/ready", ScopeNone, s.ready, nil, false},
 	}
 }
 

@@ -21,6 +21,9 @@ func drainCommand(a *app) *cobra.Command {
 	cmd := hostCommandThen(a, "drain HOST...", "Empty hosts: what runs there moves to others, and nothing new comes",
 		func(ctx context.Context, c *client.Client, host string) (v1.Host, error) {
 			request.Deadline = v1.Duration(deadline)
+			if request.MaxParallel < 1 {
+				return v1.Host{}, fmt.Errorf("--max-parallel must be between 1 and %d", v1.MaxDrainParallel)
+			}
 			return c.Drain(ctx, host, request)
 		}, hostsTable,
 		func(ctx context.Context, c *client.Client, hosts []string) error {

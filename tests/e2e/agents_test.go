@@ -1,6 +1,10 @@
 package e2e
 
 import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -105,4 +109,30 @@ func TestAnAgentThatIsStopped(t *testing.T) {
 	require.Equal(t, kept, idOf(t, "berth."+f.ID+".h1.runs"))
 	awaitAgreement(t, f, "h1", runningHere(t, f))
 	awaitAgreement(t, f, "h2", runningHere(t, f))
+}
+
+func TestAnAgentStartsOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := harness.OpenDir(t, "small")
+	out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=1m", "berth-test", dir).CombinedOutput()
+	require.NoErrorf(t, err, "%s", out)
+	t.Cleanup(func() { require.NoError(t, exec.CommandContext(context.Background(), "umount", "--lazy", dir).Run()) })
+	f := fleet(t, "--data-dir", dir)
+	f.Apply(container(t, f, "web"))
+	f.AwaitPhase("web", soon, v1.PhaseRunning)
+	before := f.AwaitHost(hostName, soon, v1.HostOnline)
+	f.Agents[0].Kill()
+	full, err := os.Create(filepath.Join(dir, "full"))
+	require.NoError(t, err)
+	_, err = full.Write(make([]byte, 1<<20))
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.NoError(t, full.Close())
+
+	f.Agents[0].Start()
+	harness.Eventually(t, func() bool {
+		h, err := f.Client().Host(t.Context(), hostName)
+		return err == nil && h.State == v1.HostOnline && h.LeaseNo > before.LeaseNo
+	}, soon, poll, "what runs, runs on: the host is not lost for want of room")
+	require.NoError(t, os.Remove(full.Name()))
+	remove(t, f, "web")
 }

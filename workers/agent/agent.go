@@ -81,7 +81,8 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		a.log.Info("admitted", "lease", welcome.LeaseNo)
 		if err := a.memory.admitted(welcome.LeaseNo, time.Now()); err != nil {
-			return err
+			// A full disk is no reason to leave: the fleet would move away what runs well.
+			a.log.Error("what is remembered of the fleet can't be written", "error", err)
 		}
 		// Polling first: the lease waits for nothing. The fleet binds no new work here before the debts are paid, and
 		// nothing is started again by ourselves either.
@@ -89,9 +90,7 @@ func (a *Agent) Run(ctx context.Context) error {
 			return err
 		}
 		a.payDebts(ctx, welcome.Debts)
-		if err := a.admit(); err != nil {
-			return err
-		}
+		a.admit()
 		if !a.await(ctx, ended, welcome.Timings) {
 			return nil
 		}
@@ -133,9 +132,10 @@ func (a *Agent) hello(ctx context.Context) contract.Hello {
 	return h
 }
 
-func (a *Agent) admit() error {
+func (a *Agent) admit() {
 	if err := noteAdmitted(a.cfg.DataDir, a.boot.ID); err != nil {
-		return fmt.Errorf("note the admission: %w", err)
+		// Only an agent that is started again without the fleet misses it.
+		a.log.Error("the admission can't be noted", "error", err)
 	}
 	a.mu.Lock()
 	a.admitted = true
@@ -143,7 +143,6 @@ func (a *Agent) admit() error {
 	a.holder.Resume()
 	a.setMember(true)
 	a.supervisor.Admit()
-	return nil
 }
 
 func (a *Agent) setMember(member bool) {

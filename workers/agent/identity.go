@@ -69,5 +69,8 @@ func admittedInBoot(dataDir, bootID string) bool {
 }
 
 func noteAdmitted(dataDir, bootID string) error {
+	if admittedInBoot(dataDir, bootID) {
+		return nil
+	}
 	return os.WriteFile(filepath.Join(dataDir, admittedFile), []byte(bootID+"\n"), 0o600)
 }
