@@ -11,7 +11,7 @@ import (
 // hostsTable shows hosts, one a row.
 func hostsTable(hosts []v1.Host, now time.Time) table {
 	t := table{head: []string{
-		"HOST", "STATE", "BEAT", "WORKLOADS", "CPUS", "MEMORY", "DISK", "RUNTIMES", "GUARD", "LABELS", "SINCE", "REASON",
+		"HOST", "STATE", "BEAT", "WORKLOADS", "CPUS FREE", "MEMORY FREE", "DISK FREE", "RUNTIMES", "GUARD", "LABELS", "SINCE", "REASON",
 	}}
 	for _, h := range hosts {
 		var runtimes []string
@@ -20,8 +20,8 @@ func hostsTable(hosts []v1.Host, now time.Time) table {
 		}
 		t.rows = append(t.rows, []string{
 			h.Name, stateText(h), beatText(h, now), itoa(h.Workloads),
-			used(h.Reserved.CPUs.String(), h.Capacity.CPUs.String(), (h.Capacity.CPUs - h.Reserved.CPUs).String()),
-			usedBytes(h.Reserved.Memory, h.Capacity.Memory), usedBytes(h.Reserved.Disk, h.Capacity.Disk),
+			(h.Capacity.CPUs - h.Reserved.CPUs).String() + " of " + h.Capacity.CPUs.String(),
+			freeBytes(h.Reserved.Memory, h.Capacity.Memory), freeBytes(h.Reserved.Disk, h.Capacity.Disk),
 			strings.Join(runtimes, ", "), yesNo(h.Guard), strings.Join(sortedPairs(h.Labels), ","), age(now, h.LastChange), reasonText(h),
 		})
 	}
@@ -51,7 +51,11 @@ func hostTable(h v1.Host, now time.Time) table {
 	row("MEMORY", usedBytes(h.Reserved.Memory, h.Capacity.Memory))
 	row("DISK", usedBytes(h.Reserved.Disk, h.Capacity.Disk))
 	for _, r := range h.Runtimes {
-		row("RUNTIME", strings.Trim(runtimeText(r)+": "+oneLine(r.Message), ": "))
+		text := runtimeText(r)
+		if _, below, ok := strings.Cut(r.Version, ", "); ok && r.Ready {
+			text += ", " + below
+		}
+		row("RUNTIME", strings.Trim(text+": "+oneLine(r.Message), ": "))
 	}
 	row("GUARD", yesNo(h.Guard))
 	row("OWES", strings.Join(h.Debts, " "))
@@ -81,13 +85,15 @@ func beatText(h v1.Host, now time.Time) string {
 	return age(now, *h.LastBeat) + " ago"
 }
 
-// runtimeText names a runtime with its version, or says that it takes no work.
+// runtimeText names a runtime with its version, or says that it takes no work. A version may begin with the name itself, and go
+// on with what stands below: "libvirt 9.0.0, QEMU 7.2.22".
 func runtimeText(r v1.Runtime) string {
+	version, _, _ := strings.Cut(strings.TrimPrefix(r.Version, r.Name+" "), ",")
 	switch {
 	case !r.Ready:
 		return r.Name + " (down)"
-	case r.Version != "":
-		return r.Name + " " + r.Version
+	case version != "":
+		return r.Name + " " + version
 	default:
 		return r.Name
 	}
@@ -119,6 +125,10 @@ func used(reserved, capacity, free string) string {
 
 func usedBytes(reserved, capacity v1.Bytes) string {
 	return used(bytes(float64(reserved)), bytes(float64(capacity)), bytes(float64(capacity-reserved)))
+}
+
+func freeBytes(reserved, capacity v1.Bytes) string {
+	return bytes(float64(capacity-reserved)) + " of " + bytes(float64(capacity))
 }
 
 func yesNo(b bool) string {

@@ -26,7 +26,7 @@ func TestHostTables(t *testing.T) {
 	require.NoError(t, hostsTable([]v1.Host{h}, now).print(&list))
 	require.NoError(t, hostTable(h, now).print(&one))
 	for _, want := range []string{
-		"Online,cordoned", "2s ago", "1500m/4, 2500m free", "2.0 GiB/8.0 GiB, 6.0 GiB free", "docker 28.5.2, libvirt (down)", "disk=ssd,rack=a",
+		"Online,cordoned", "2s ago", "2500m of 4", "6.0 GiB of 8.0 GiB", "docker 28.5.2, libvirt (down)", "disk=ssd,rack=a",
 		"the agent speaks contract 2; libvirt: switched off by an admin",
 	} {
 		require.Contains(t, list.String(), want)
@@ -37,6 +37,13 @@ func TestHostTables(t *testing.T) {
 	} {
 		require.Contains(t, one.String(), want)
 	}
+	h.Runtimes[1] = v1.Runtime{Name: "libvirt", Version: "libvirt 9.0.0, QEMU 7.2.22", Ready: true, Message: "emulated"}
+	list.Reset()
+	one.Reset()
+	require.NoError(t, hostsTable([]v1.Host{h}, now).print(&list))
+	require.NoError(t, hostTable(h, now).print(&one))
+	require.Contains(t, list.String(), "docker 28.5.2, libvirt 9.0.0  no")
+	require.Contains(t, one.String(), "libvirt 9.0.0, QEMU 7.2.22: emulated")
 	h.LastBeat = nil
 	require.Empty(t, beatText(h, now))
 }
