@@ -58,7 +58,7 @@ func TestAFrozenAgentWhoseHostWasReplaced(t *testing.T) {
 	require.Zero(t, code, out)
 	require.Contains(t, out, "data", "what may remain there is listed")
 	docker(t, "kill", containerName(f, "data"))
-	f.StartAgent("h1", lossPace...)
+	f.StartAgent("h1", append([]string{"--run-dir", t.TempDir()}, lossPace...)...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
 
 	// The user asks for it. It must run neither on the new machine, without its data, nor by the hand of the old one.

@@ -33,15 +33,27 @@ func (s *Temporal) onPostgres(t testing.TB, port, metrics int) Command {
 		dynamic[key] = []object{{"value": value}}
 	}
 	writeYAML(t, filepath.Join(dir, "dynamic.yaml"), dynamic)
-	config := filepath.Join(dir, "server.yaml")
-	writeYAML(t, config, serverConfig(t, uniqueID(t), filepath.Join(dir, "dynamic.yaml"), s.settings.LogLevel, port, metrics))
+	config, main := filepath.Join(dir, "server.yaml"), uniqueID(t)
+	visibility := main + "_visibility"
+	create := func() {
+		copyDatabase(t, "temporal_template", main)
+		copyDatabase(t, "visibility_template", visibility)
+	}
+	create()
+	s.empty = func() {
+		output(t, "dropdb", "--force", main)
+		output(t, "dropdb", "--force", visibility)
+		create()
+	}
+	datastores := object{"main": object{"sql": connectTo(main)}, "visibility": object{"sql": connectTo(visibility)}}
+	writeYAML(t, config, serverConfig(t, datastores, filepath.Join(dir, "dynamic.yaml"), s.settings.LogLevel, port, metrics))
 	return Command{
 		Name: "temporal", Path: Binary(t, "temporal-server"), Args: []string{"--config-file", config, "--allow-no-auth", "start"},
 		Ready: s.prepareNamespace, ReadyWithin: time.Minute,
 	}
 }
 
-func serverConfig(t testing.TB, database, dynamic, level string, port, metrics int) object {
+func serverConfig(t testing.TB, datastores object, dynamic, level string, port, metrics int) object {
 	t.Helper()
 	service := func(port int) object {
 		return object{"rpc": object{"grpcPort": port, "membershipPort": lowPort(t), "bindOnLocalHost": true}}
@@ -50,10 +62,7 @@ func serverConfig(t testing.TB, database, dynamic, level string, port, metrics i
 		"log": object{"stdout": true, "level": level},
 		"persistence": object{
 			"defaultStore": "main", "visibilityStore": "visibility", "numHistoryShards": shards,
-			"datastores": object{
-				"main":       object{"sql": copyDatabase(t, "temporal_template", database)},
-				"visibility": object{"sql": copyDatabase(t, "visibility_template", database+"_visibility")},
-			},
+			"datastores": datastores,
 		},
 		"global": object{
 			"membership": object{"maxJoinDuration": "30s", "broadcastAddress": "127.0.0.1"},
@@ -72,12 +81,16 @@ func serverConfig(t testing.TB, database, dynamic, level string, port, metrics i
 	}
 }
 
-// copyDatabase makes a database with the tables of a template, and returns how the server connects to it.
-func copyDatabase(t testing.TB, template, name string) object {
+// copyDatabase makes a database with the tables of a template.
+func copyDatabase(t testing.TB, template, name string) {
 	t.Helper()
 	output(t, "createdb", "--template", template, name)
 	// The version of the tables is noted by database.
 	output(t, "psql", "--no-psqlrc", "--quiet", "--dbname", name, "--command", "UPDATE schema_version SET db_name = '"+name+"'")
+}
+
+// connectTo is how the server connects to a database.
+func connectTo(name string) object {
 	return object{
 		"pluginName": "postgres12", "databaseName": name, "connectProtocol": "tcp",
 		"connectAddr": net.JoinHostPort(os.Getenv("PGHOST"), os.Getenv("PGPORT")),

@@ -32,7 +32,8 @@ type Temporal struct {
 	Metrics string
 
 	settings devserver.Settings
-	db       string
+	// empty makes the database empty. The server does not run meanwhile.
+	empty func()
 }
 
 // StartTemporal starts a server for this test.
@@ -48,7 +49,6 @@ func StartTemporal(t testing.TB) *Temporal {
 		Address:   address(port),
 		Namespace: settings.Namespace,
 		settings:  settings,
-		db:        filepath.Join(t.TempDir(), "temporal.db"),
 	}
 	command := s.devServer
 	if os.Getenv(temporalOn) == "postgres" {
@@ -63,9 +63,17 @@ func (s *Temporal) devServer(t testing.TB, port, metrics int) Command {
 	t.Helper()
 	flags, err := s.settings.Flags()
 	require.NoError(t, err)
+	db := filepath.Join(t.TempDir(), "temporal.db")
+	s.empty = func() {
+		for _, path := range []string{db, db + "-shm", db + "-wal"} {
+			if err := os.Remove(path); err != nil {
+				require.ErrorIs(t, err, fs.ErrNotExist)
+			}
+		}
+	}
 	args := []string{
 		"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--metrics-port", strconv.Itoa(metrics),
-		"--db-filename", s.db,
+		"--db-filename", db,
 	}
 	return Command{Name: "temporal", Path: Binary(t, "temporal"), Args: append(args, flags...), Ready: s.prepare}
 }
@@ -74,11 +82,7 @@ func (s *Temporal) devServer(t testing.TB, port, metrics int) Command {
 func (s *Temporal) Empty() {
 	s.t.Helper()
 	s.Kill()
-	for _, path := range []string{s.db, s.db + "-shm", s.db + "-wal"} {
-		if err := os.Remove(path); err != nil {
-			require.ErrorIs(s.t, err, fs.ErrNotExist)
-		}
-	}
+	s.empty()
 	s.Start()
 }
 
