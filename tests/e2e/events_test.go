@@ -174,7 +174,7 @@ func eventsOverRuns(t *testing.T, f *harness.Fleet) {
 		run, _, _ := strings.Cut(id, ".")
 		runs[run] = true
 	}
-	require.Greater(t, len(runs), 3, "it went on over several runs of the workflow")
+	require.Greater(t, len(runs), 1, "it went on over several runs of the workflow")
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(ids))), len(ids))
 	require.Equal(t, 8, strings.Count(strings.Join(words(all), "\n"), "Accepted stop"))
 	for i := 0; i < len(ids)-1; i += 5 {

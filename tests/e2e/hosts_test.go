@@ -81,7 +81,7 @@ func TestPlacement(t *testing.T) {
 			return strings.Contains(out, "libvirt: switched off by an admin")
 		}, soon, poll)
 		_, out := f.CLI("hosts")
-		require.Regexp(t, `h1 +Online +\d+s ago +0 .* 300\.0 MiB free .* docker [0-9.]+.*rack=a`, out)
+		require.Regexp(t, `h1 +Online +\d+s ago +0 .* 300\.0 MiB of 300\.0 MiB .* docker [0-9.]+.*rack=a`, out)
 		_, out = f.CLI("host", "h2")
 		require.Regexp(t, `RUNTIME +libvirt \(down\): switched off by an admin`, out)
 		_, err = f.Client().SwitchRuntime(t.Context(), "h2", "libvirt", true)

@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -56,7 +55,7 @@ func (s *Temporal) onPostgres(t testing.TB, port, metrics int) Command {
 func serverConfig(t testing.TB, datastores object, dynamic, level string, port, metrics int) object {
 	t.Helper()
 	service := func(port int) object {
-		return object{"rpc": object{"grpcPort": port, "membershipPort": lowPort(t), "bindOnLocalHost": true}}
+		return object{"rpc": object{"grpcPort": port, "membershipPort": FreePort(t), "bindOnLocalHost": true}}
 	}
 	return object{
 		"log": object{"stdout": true, "level": level},
@@ -117,21 +116,6 @@ func (s *Temporal) prepareNamespace(ctx context.Context) error {
 		return err
 	}
 	return s.prepare(ctx)
-}
-
-// lowPort returns a free port that fits where PostgreSQL keeps the members' ports: in 16 bits with a sign.
-func lowPort(t testing.TB) int {
-	t.Helper()
-	for range 100 {
-		port := 10_000 + rand.IntN(22_000)
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address(port))
-		if err == nil {
-			require.NoError(t, l.Close())
-			return port
-		}
-	}
-	require.FailNow(t, "no port below 32000 is free")
-	return 0
 }
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -1,10 +1,12 @@
 package harness
 
 import (
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,15 +30,26 @@ func Binary(t testing.TB, name string) string {
 	return path
 }
 
-// FreePort returns a TCP port of 127.0.0.1 on which nobody listens now.
+// ports are those that were given out: two tests that look at the same time must not get the same one.
+var ports sync.Map
+
+// FreePort returns a port of 127.0.0.1 that nobody listens on, and that the kernel gives to no outgoing connection meanwhile: those
+// begin at 32768. So it also fits where PostgreSQL keeps the ports of a cluster's members, in 16 bits with a sign.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	addr, ok := l.Addr().(*net.TCPAddr)
-	require.True(t, ok)
-	return addr.Port
+	for range 100 {
+		port := 10_000 + rand.IntN(22_000)
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address(port))
+		if err != nil {
+			continue
+		}
+		require.NoError(t, l.Close())
+		if _, taken := ports.LoadOrStore(port, true); !taken {
+			return port
+		}
+	}
+	require.FailNow(t, "no port below 32000 is free")
+	return 0
 }
 
 // OpenDir makes a directory for one test that QEMU's user can reach, which t.TempDir's parent forbids, and removes it
