@@ -72,7 +72,9 @@ func TestInspectRefusesWhatReachesFurther(t *testing.T) {
 	qemuCreate(t, "-f", "qcow2", "-o", "data_file="+at("data")+",data_file_raw=on", at("external"), "1M")
 	qemuCreate(t, "-f", "qcow2", "-o", "data_file="+at("data"), at("hidden"), "1M")
 	patch(t, at("hidden"), 79, 0) // the feature bit is gone, the extension that names the file is not
-	qemuCreate(t, "--object", "secret,id=s,data=x", "-f", "qcow2", "-o", "encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=10", at("luks"), "1M")
+	// The header's encryption method, LUKS: qemu-img itself can't make one where the processor's time is counted in ticks.
+	qemuCreate(t, "-f", "qcow2", at("luks"), "1M")
+	patch(t, at("luks"), 35, 2)
 
 	for _, name := range []string{"backing", "backing-v2", "external", "hidden", "luks"} {
 		t.Run(name, func(t *testing.T) {
