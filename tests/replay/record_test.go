@@ -18,7 +18,7 @@ import (
 )
 
 // version is the folder that new histories go to. Those of earlier versions stay, and are replayed for ever.
-const version = "v1"
+const version = "v2"
 
 // TestRecord runs a day in the life of a fleet and keeps its histories.
 func TestRecord(t *testing.T) {
@@ -69,14 +69,17 @@ func TestRecord(t *testing.T) {
 	agent.Start()
 	f.AwaitHost("h1", time.Minute, v1.HostOnline)
 	recordSweeps(t, f, container)
+	other := recordDrain(t, f)
 	for _, name := range []string{"web", "batch", "missing", "vm", "huge"} {
 		f.Do(name, v1.VerbRemove)
 	}
 	for _, name := range []string{"web", "batch", "missing", "vm", "huge"} {
 		f.AwaitGone(name, time.Minute)
 	}
-	agent.Stop()
-	f.AwaitHost("h1", time.Minute, v1.HostLeft)
+	for _, a := range []*harness.Agent{agent, other} {
+		a.Stop()
+		f.AwaitHost(a.Host, time.Minute, v1.HostLeft)
+	}
 
 	kept := map[string]int{}
 	for line := range strings.Lines(f.Temporal.CLI("workflow", "list", "--limit", "200", "-o", "jsonl")) {
@@ -85,6 +88,29 @@ func TestRecord(t *testing.T) {
 	for _, kind := range recorded {
 		require.NotZero(t, kept[kind], "no history of %s", kind)
 	}
+}
+
+// recordDrain lets a container find no room, move to another host that comes, and a machine with a disk be stopped.
+func recordDrain(t *testing.T, f *harness.Fleet) *harness.Agent {
+	t.Helper()
+	_, err := f.Client().Drain(t.Context(), "h1", v1.DrainRequest{})
+	require.NoError(t, err)
+	f.AwaitWorkload("web", time.Minute, "waits for room", func(w v1.View) bool {
+		return w.Status.Reason == v1.ReasonHostDraining && w.Status.Action == nil
+	})
+	agent := f.StartAgent("h2")
+	f.AwaitHost("h2", time.Minute, v1.HostOnline)
+	_, err = f.Client().Drain(t.Context(), "h1", v1.DrainRequest{Force: true})
+	require.NoError(t, err)
+	harness.Eventually(t, func() bool {
+		h, err := f.Client().Host(t.Context(), "h1")
+		return err == nil && h.Drain != nil && h.Drain.EndedAt != nil
+	}, 2*time.Minute, 100*time.Millisecond)
+	require.Equal(t, "h2", f.Workload("web").Status.Host)
+	_, err = f.Client().Cordon(t.Context(), "h1", false)
+	require.NoError(t, err)
+	f.AwaitPhase("vm", 2*time.Minute, v1.PhaseRunning)
+	return agent
 }
 
 // recordSweeps lets a sweep list what a terminated workflow left, another remove it, and the schedule start one.
@@ -100,7 +126,7 @@ func recordSweeps(t *testing.T, f *harness.Fleet, container func(name, spec stri
 	code, out := f.CLI("sweep", "--once", "--host", "nowhere")
 	require.NotZero(t, code, out)
 	f.Temporal.CLI("schedule", "trigger", "--schedule-id", contract.SweepScheduleID)
-	require.Eventually(t, func() bool {
+	harness.Eventually(t, func() bool {
 		return strings.Contains(f.Temporal.CLI("workflow", "list", "--query", "WorkflowType = 'ScheduledSweep'"), "Completed")
 	}, time.Minute, 100*time.Millisecond)
 }
