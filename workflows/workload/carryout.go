@@ -152,10 +152,8 @@ func (e *workloadEntity) leaveQueue() {
 func (e *workloadEntity) evict(step Step) {
 	e.s.Evicting = true
 	in := contract.EvictRequest{Workload: e.s.Name, Fence: e.s.mint(workflow.Now(e.Ctx))}
-	if r := e.s.remain(step.Remain); r != nil {
-		in.Host, in.Instance = r.Host, r.Instance
-	} else {
-		in.Host, in.Instance = e.s.Placement.Host, e.s.Placement.Instance
+	in.Host, in.Instance = e.s.actsOn(step.Remain)
+	if step.Remain == "" {
 		in.Volumes = e.s.Wanted == WantRemoved && e.s.DropVolumes
 		if e.s.strict() {
 			in.Grace = e.s.Timings.Grace

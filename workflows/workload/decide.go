@@ -206,7 +206,7 @@ func (s *State) deadline() time.Time {
 
 // act starts an action, unless the last failure says to wait.
 func (s *State) act(now time.Time, action, verb v1.Verb) Step {
-	if s.Failure != nil && s.Failure.Permanent {
+	if s.failedForGood() {
 		return Step{Kind: StepWait}
 	}
 	if now.Before(s.NextTry) {

@@ -91,12 +91,12 @@ func (s *State) decideDrain(now time.Time) (step Step, leaves bool) {
 		return Step{}, false // its attempt may end
 	case s.isJob() && s.Job != nil && s.Job.Unacknowledged != nil:
 		return Step{}, false // first its host drops the attempt that ended
-	case s.isJob(), s.Wanted != WantRunning, s.Ended != nil, due && s.Drain.Failure != nil:
+	case s.isJob(), s.Wanted != WantRunning, s.Ended != nil, due && (s.Drain.Failure != nil || s.failedForGood()):
 		return s.leave(now), true
 	case s.Drain.Left && s.strict():
 		return s.leave(now), true // the guard has stopped it there, or does
-	case s.Failure != nil && s.Failure.Permanent:
-		return s.leaveIf(due, now) // what is wanted can't be deployed anywhere; what runs, runs on
+	case s.failedForGood():
+		return Step{}, false // what is wanted can't be deployed anywhere; what runs, runs on
 	case s.Drain.Left && s.stopsFirst():
 		return Step{}, false // the old copy runs on unwatched, and nobody can stop it
 	default:
@@ -106,12 +106,7 @@ func (s *State) decideDrain(now time.Time) (step Step, leaves bool) {
 	}
 }
 
-func (s *State) leaveIf(due bool, now time.Time) (Step, bool) {
-	if due {
-		return s.leave(now), true
-	}
-	return Step{}, false
-}
+func (s *State) failedForGood() bool { return s.Failure != nil && s.Failure.Permanent }
 
 // leave gives up the place on the host, and removes what is there. A host whose agent has said goodbye owes the removal.
 func (s *State) leave(now time.Time) Step {
@@ -215,7 +210,7 @@ func (s *State) standing() (v1.DrainStanding, string) {
 		return v1.DrainWaiting, "until the host must have stopped it"
 	case s.Drain.Left && s.stopsFirst():
 		return v1.DrainStaying, "it must stop here before it starts elsewhere, and the agent that could stop it is gone"
-	case s.Failure != nil && s.Failure.Permanent:
+	case s.failedForGood():
 		return v1.DrainWaiting, "its spec can't be deployed: " + contract.Clip(s.Failure.Message, 120)
 	case s.Drain.Failure != nil:
 		return v1.DrainWaiting, contract.Clip(string(s.Drain.Failure.Reason)+": "+s.Drain.Failure.Message, 160)
