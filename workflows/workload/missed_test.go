@@ -18,9 +18,12 @@ func TestASweepSaysThatWhatRunsIsAbsent(t *testing.T) {
 	now := time.UnixMilli(1_000_000)
 	running := func() *State {
 		return &State{
-			Name: "web", Wanted: WantRunning, WantedSeq: 1, DoneSeq: 1, Fence: 7, Generation: 2, Placement: &Placement{Host: "h1", Active: true},
-			Deployed: &Deployed{Generation: 2, Fence: 7, At: now.Add(-time.Hour)},
-			Seen:     contract.Observation{Host: "h1", Fence: 7, LeaseNo: 3, Seq: 9, State: contract.RunRunning},
+			Name: "web", Wanted: WantRunning, WantedSeq: 1, DoneSeq: 1, Fence: 7, Generation: 2,
+			Home: Home{
+				Placement: &Placement{Host: "h1", Active: true},
+				Deployed:  &Deployed{Generation: 2, Fence: 7, At: now.Add(-time.Hour)},
+				Seen:      contract.Observation{Host: "h1", Fence: 7, LeaseNo: 3, Seq: 9, State: contract.RunRunning},
+			},
 		}
 	}
 	s := running()

@@ -14,7 +14,7 @@ import (
 
 func TestPastActionsAreKeptSmall(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
-	s := State{Name: "web", Placement: &Placement{Host: "a-host-with-a-long-name"}}
+	s := State{Name: "web", Home: Home{Placement: &Placement{Host: "a-host-with-a-long-name"}}}
 	s.Workload.Kind = v1.KindContainer
 	s.Doing = &Doing{Kind: v1.VerbDeploy, Verb: v1.VerbDeploy, Fence: 1}
 	s.remember(contract.Retryable(v1.ReasonNoCapacity, "", "no room"), at)

@@ -10,18 +10,24 @@ import (
 // stepLeave is the step of a move that removes the old copy before the new one starts.
 const stepLeave = "Leave"
 
-// Home is all that the workload knows of one host that it is on.
+// Home is all that the workload knows of one host that it is on: a move takes it along as a whole, and brings it back.
 type Home struct {
-	Placement Placement            `json:"placement"`
-	Deployed  *Deployed            `json:"deployed,omitempty"`
-	Seen      contract.Observation `json:"seen"`
-	HostLost  bool                 `json:"hostLost,omitempty"`
-	// HostForgotten is as in State.
-	HostForgotten bool      `json:"hostForgotten,omitempty"`
-	HostLease     int64     `json:"hostLease,omitempty"`
-	LostAt        time.Time `json:"lostAt,omitzero"`
-	Drain         *Drain    `json:"drain,omitempty"`
-	DrainSeen     DrainSeen `json:"drainSeen,omitzero"`
+	// Placement is nil as long as the workload is on no host.
+	Placement *Placement `json:"placement,omitempty"`
+	// Deployed is the last deploy that succeeded and was not stopped since.
+	Deployed *Deployed `json:"deployed,omitempty"`
+	// Seen is the latest observation.
+	Seen contract.Observation `json:"seen"`
+	// HostLost is true between host-lost and host-back. HostLease is the lease of the last such news; older news is ignored.
+	HostLost  bool  `json:"hostLost,omitempty"`
+	HostLease int64 `json:"hostLease,omitempty"`
+	// HostForgotten is true if the lost host was given up by an admin.
+	HostForgotten bool `json:"hostForgotten,omitempty"`
+	// LostAt is from when a lost host is waited for.
+	LostAt time.Time `json:"lostAt,omitzero"`
+	// Drain is set while the host is drained; DrainSeen is the last that was heard of a drain.
+	Drain     *Drain    `json:"drain,omitempty"`
+	DrainSeen DrainSeen `json:"drainSeen,omitzero"`
 }
 
 // Remain is what was left behind on a host that the workload is on no more: the old copy after a move, or what a move that
@@ -37,14 +43,9 @@ type Remain struct {
 
 // leaveHome begins a move: what runs on the old host runs on until the replacement is well.
 func (s *State) leaveHome(to contract.PlaceOut) {
-	s.Doing.From = &Home{
-		Placement: *s.Placement, Deployed: s.Deployed, Seen: s.Seen,
-		HostLost: s.HostLost, HostForgotten: s.HostForgotten, HostLease: s.HostLease, LostAt: s.LostAt,
-		Drain: s.Drain, DrainSeen: s.DrainSeen,
-	}
-	s.Placement, s.Deployed, s.Seen = &Placement{Host: to.Host}, nil, contract.Observation{}
-	s.HostLost, s.HostForgotten, s.HostLease, s.LostAt = false, false, 0, time.Time{}
-	s.Drain, s.DrainSeen = nil, DrainSeen{} // the new host may be drained as well, meanwhile
+	from := s.Home
+	s.Doing.From = &from
+	s.Home = Home{Placement: &Placement{Host: to.Host}}
 }
 
 // movingFrom returns what is known of a host if a move away from it is under way.
@@ -57,10 +58,7 @@ func (s *State) movingFrom(host string) *Home {
 
 // comeHome gives a move up: the old host is the workload's host again.
 func (s *State) comeHome(from *Home) {
-	home := from.Placement
-	s.Placement, s.Deployed, s.Seen = &home, from.Deployed, from.Seen
-	s.HostLost, s.HostForgotten, s.HostLease, s.LostAt = from.HostLost, from.HostForgotten, from.HostLease, from.LostAt
-	s.Drain, s.DrainSeen = from.Drain, from.DrainSeen
+	s.Home = *from
 }
 
 // moved ends a move that succeeded.
@@ -68,7 +66,7 @@ func (s *State) moved(d *Doing) {
 	if d.From == nil {
 		return
 	}
-	s.remainsAt(d.From.Placement, d.From.HostLost || d.From.Drain != nil && d.From.Drain.Left)
+	s.remainsAt(*d.From.Placement, d.From.HostLost || d.From.Drain != nil && d.From.Drain.Left)
 }
 
 // moveFailed ends a move that failed, and says what the new host's ledger must be told.

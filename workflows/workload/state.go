@@ -42,28 +42,18 @@ type State struct {
 	// Removed is true once nothing is left anywhere.
 	Removed bool `json:"removed,omitempty"`
 
-	Doing     *Doing     `json:"doing,omitempty"`
-	Placement *Placement `json:"placement,omitempty"`
+	Doing *Doing `json:"doing,omitempty"`
+	// Home is the host that the workload is on. Its fields stand beside the others.
+	Home
 	// WaitsSince is when the workload was first refused room everywhere: it is in the queue until it leaves it.
 	WaitsSince time.Time `json:"waitsSince,omitzero"`
 	// Leaving is the fence with which it leaves the queue; zero once the queue was told.
 	Leaving int64 `json:"leaving,omitempty"`
-	// Deployed is the last deploy that succeeded and was not stopped since.
-	Deployed *Deployed `json:"deployed,omitempty"`
 	// Ended is set when the workload ended by itself and is not to be started again without a new request.
 	Ended *Ended `json:"ended,omitempty"`
-	// Seen is the latest observation.
-	Seen contract.Observation `json:"seen"`
 	// RestartAt is when its host starts an exited workload again, LastExit how it last ended by itself.
 	RestartAt time.Time `json:"restartAt,omitzero"`
 	LastExit  *LastExit `json:"lastExit,omitempty"`
-	// HostLost is true between host-lost and host-back. HostLease is the lease of the last such news; older news is ignored.
-	HostLost  bool  `json:"hostLost,omitempty"`
-	HostLease int64 `json:"hostLease,omitempty"`
-	// HostForgotten is true if the lost host was given up by an admin.
-	HostForgotten bool `json:"hostForgotten,omitempty"`
-	// LostAt is from when a lost host is waited for.
-	LostAt time.Time `json:"lostAt,omitzero"`
 	// Force is set by a remove that does not wait for a host that is away.
 	Force bool `json:"force,omitempty"`
 	// Volumes are the named volumes that may have been made, in any generation. DropVolumes is set by a remove that takes
@@ -75,9 +65,6 @@ type State struct {
 	Evicting bool      `json:"evicting,omitempty"`
 	EvictAt  time.Time `json:"evictAt,omitzero"`
 
-	// Drain is set while the workload's host is drained; DrainSeen is the last that was heard of a drain.
-	Drain     *Drain    `json:"drain,omitempty"`
-	DrainSeen DrainSeen `json:"drainSeen,omitzero"`
 	// Remains are hosts on which something was left behind.
 	Remains []Remain `json:"remains,omitempty"`
 
