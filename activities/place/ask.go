@@ -41,13 +41,13 @@ func (a *Activities) update(ctx context.Context, id, name string, in, out any) e
 }
 
 // ahead asks the queue who goes before a newcomer. A queue that does not run has nobody in it.
-func (a *Activities) ahead(ctx context.Context, in contract.AskAhead) (string, error) {
+func (a *Activities) ahead(ctx context.Context, in contract.AskAhead) ([]contract.Waiter, error) {
 	var out contract.Ahead
 	err := a.update(ctx, contract.QueueID, contract.UpdateAhead, in, &out)
 	if isGone(err) {
-		return "", nil
+		return nil, nil
 	}
-	return out.Workload, err
+	return out.Waiters, err
 }
 
 // enqueue registers a workload with the queue, and starts the queue if it does not run.

@@ -99,11 +99,8 @@ func (a *Activities) ask(ctx context.Context, host string, in contract.PlaceIn) 
 	if err != nil {
 		return reply, err
 	}
-	if ahead != "" {
-		return contract.ReserveReply{Reason: v1.ReasonNoCapacity, Short: "queued behind " + ahead}, nil
-	}
 	request := in.Reserve
-	request.Passed = true
+	request.Passed, request.Ahead = true, ahead
 	return a.reserve(ctx, host, request)
 }
 
@@ -141,6 +138,6 @@ func waiter(in contract.PlaceIn) contract.Waiter {
 	r := in.Reserve
 	return contract.Waiter{
 		Workload: r.Workload, Fence: r.Fence, Priority: in.Priority, Since: in.Since, Needs: r.Needs,
-		Placement: r.Placement, Pinned: in.Pinned,
+		Placement: r.Placement, Pinned: in.Pinned, Instance: r.Instance,
 	}
 }

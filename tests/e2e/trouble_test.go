@@ -116,6 +116,10 @@ func portConflict(t *testing.T, f *harness.Fleet) {
 	require.Equal(t, v1.PhasePending, v.Status.Phase)
 	require.False(t, v.Status.Permanent)
 	require.Empty(t, containersOf(t, f, "port-two"))
+	f.Apply(container(t, f, "port-none"))
+	f.AwaitPhase("port-none", soon, v1.PhaseRunning)
+	require.Equal(t, v1.PhasePending, f.Workload("port-two").Status.Phase, "who waits for a port holds nobody else up")
+	remove(t, f, "port-none")
 	remove(t, f, "port-one")
 	f.AwaitPhase("port-two", soon, v1.PhaseRunning)
 	remove(t, f, "port-two")
@@ -137,7 +141,11 @@ func deviceConflict(t *testing.T, f *harness.Fleet) {
 	require.Contains(t, v.Status.Message, "device /dev/full is reserved by device-one")
 	require.Empty(t, containersOf(t, f, "device-two"))
 	awaitSettled(f, f.Do("device-one", v1.VerbStop))
-	require.Equal(t, v1.PhasePending, f.Workload("device-two").Status.Phase, "who is stopped keeps it")
+	f.Apply(container(t, f, "device-two", line, "env: {AGAIN: \"1\"}"))
+	again := f.AwaitWorkload("device-two", soon, "it was tried again", func(v v1.View) bool {
+		return v.Status.Phase == v1.PhasePending && v.Status.Generation == 2 && v.Status.Reason == v1.ReasonNoCapacity
+	})
+	require.Contains(t, again.Status.Message, "device /dev/full is reserved by device-one", "who is stopped keeps it")
 	remove(t, f, "device-one")
 	f.AwaitPhase("device-two", soon, v1.PhaseRunning)
 	require.Regexp(t, `^crw.*\b1, +7\b`, given("device-two"))

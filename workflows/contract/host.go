@@ -111,8 +111,10 @@ type ReserveRequest struct {
 	Placement *v1.Placement `json:"placement,omitempty"`
 	// Instance, if set, is the machine that has what the workload left behind: another one of the same name must not grant.
 	Instance string `json:"instance,omitempty"`
-	// Passed is true once the queue has said that nobody goes before this workload.
-	Passed bool `json:"passed,omitempty"`
+	// Passed is true once the queue has been asked who goes before this workload, and Ahead are those: the host grants
+	// nothing if it would take one of them.
+	Passed bool     `json:"passed,omitempty"`
+	Ahead  []Waiter `json:"ahead,omitempty"`
 }
 
 // ReserveReply says yes, or what was short.

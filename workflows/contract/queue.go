@@ -25,6 +25,13 @@ type Waiter struct {
 	Placement *v1.Placement `json:"placement,omitempty"`
 	// Pinned is the only host that it may run on, because its data is there.
 	Pinned string `json:"pinned,omitempty"`
+	// Instance, if set, is the machine of that host that has the data.
+	Instance string `json:"instance,omitempty"`
+}
+
+// Request is what a waiter will ask of a host.
+func (w Waiter) Request() ReserveRequest {
+	return ReserveRequest{Workload: w.Workload, Fence: w.Fence, Needs: w.Needs, Placement: w.Placement, Instance: w.Instance}
 }
 
 // LeaveQueue says that a workload waits no more: it was placed, stopped or removed.
@@ -50,7 +57,8 @@ type AskAhead struct {
 	Newcomer Waiter `json:"newcomer"`
 }
 
-// Ahead names who goes before; nobody if it is empty.
+// Ahead are those who go before, in their order, as far as the queue can tell. Only the host's ledger knows whether it would
+// take one of them, and that alone keeps the newcomer out.
 type Ahead struct {
-	Workload string `json:"workload,omitempty"`
+	Waiters []Waiter `json:"waiters,omitempty"`
 }

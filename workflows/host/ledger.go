@@ -51,14 +51,11 @@ type Mark struct {
 // Reserve grants room, or says what is short. It is idempotent by workload and fence.
 func (l *Ledger) Reserve(req contract.ReserveRequest, now time.Time, grant time.Duration) contract.ReserveReply {
 	l.Expire(now)
-	if m, ok := l.Marks[req.Workload]; ok && req.Fence <= m.Fence {
-		return stale(req.Fence, m.Fence)
+	if seen := l.seen(req); seen > 0 {
+		return stale(req.Fence, seen)
 	}
 	own, held := l.Entries[req.Workload]
-	switch {
-	case held && req.Fence < own.Fence:
-		return stale(req.Fence, own.Fence)
-	case held && req.Fence == own.Fence:
+	if held && req.Fence == own.Fence {
 		return contract.ReserveReply{Granted: true, Exact: own.Old == nil}
 	}
 	if reason, short := l.short(req.Workload, req.Needs); reason != v1.ReasonNone {
@@ -76,6 +73,23 @@ func (l *Ledger) Reserve(req contract.ReserveRequest, now time.Time, grant time.
 	}
 	l.Entries[req.Workload] = e
 	return contract.ReserveReply{Granted: true, Exact: e.Old == nil}
+}
+
+// would reports whether a reserve would be granted. It changes nothing.
+func (l *Ledger) would(req contract.ReserveRequest) bool {
+	reason, _ := l.short(req.Workload, req.Needs)
+	return reason == v1.ReasonNone && l.seen(req) == 0
+}
+
+// seen is the fence that makes a reserve one of the past, or zero.
+func (l *Ledger) seen(req contract.ReserveRequest) int64 {
+	if m := l.Marks[req.Workload].Fence; req.Fence <= m {
+		return m
+	}
+	if e := l.Entries[req.Workload].Fence; req.Fence < e {
+		return e
+	}
+	return 0
 }
 
 // Bind keeps a grant. It fails if the grant has lapsed or was replaced.

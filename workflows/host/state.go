@@ -184,52 +184,6 @@ func (s *State) Change(c contract.HostChange, now time.Time) {
 	s.offerRoom()
 }
 
-// Reserve asks the ledger, if the host takes work of this kind at all. Where others were refused lately a newcomer is told
-// to ask the queue before it is granted anything.
-func (s *State) Reserve(req contract.ReserveRequest, now time.Time) contract.ReserveReply {
-	s.Expire(now)
-	reply := s.reserve(req, now)
-	reply.Instance = s.Instance
-	if !reply.Granted && !reply.AskAhead && reply.Reason != v1.ReasonStaleFence {
-		s.Contended = now.Add(contendedFor)
-	}
-	return reply
-}
-
-func (s *State) reserve(req contract.ReserveRequest, now time.Time) contract.ReserveReply {
-	switch {
-	case s.Phase != v1.HostOnline:
-		return contract.ReserveReply{Reason: v1.ReasonHostOffline, Short: fmt.Sprintf("the host is %s", s.Phase)}
-	case req.Instance != "" && req.Instance != s.Instance:
-		return contract.ReserveReply{Reason: v1.ReasonHostLost, Short: fmt.Sprintf(
-			"the machine that had this name when %s was placed was forgotten; another one has it now", req.Workload)}
-	case s.Incompatible != "":
-		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: s.Incompatible}
-	case len(s.Debts) > 0:
-		return contract.ReserveReply{Reason: v1.ReasonHostOffline, Short: "it first removes " + strings.Join(debtors(s.Debts), ", ")}
-	}
-	_, holds := s.Ledger.Entries[req.Workload]
-	// A move that failed may have left something here: that is no reason to come back.
-	if s.Cordoned && (!holds || req.Instance == "") {
-		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: "the host is cordoned"}
-	}
-	if why := req.Placement.Refuses(s.Name, s.Labels); why != "" {
-		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: why}
-	}
-	if req.Needs.Strict && !s.Guard {
-		return contract.ReserveReply{Reason: v1.ReasonNoMatchingHost, Short: contract.NoGuard}
-	}
-	if ok, why := s.runs(req.Needs.Kind); !ok {
-		return contract.ReserveReply{Reason: v1.ReasonRuntimeUnavailable, Short: why}
-	}
-	if now.Before(s.Contended) && !req.Passed && !holds {
-		if reason, _ := s.Ledger.short(req.Workload, req.Needs); reason == v1.ReasonNone {
-			return contract.ReserveReply{AskAhead: true, Room: s.room()}
-		}
-	}
-	return s.Ledger.Reserve(req, now, s.Timings.Grant)
-}
-
 // Bind keeps a grant on a host that is online.
 func (s *State) Bind(req contract.BindRequest, now time.Time) error {
 	if s.Phase != v1.HostOnline {
@@ -273,22 +227,6 @@ func (s *State) offerIfChanged(now time.Time, change func()) {
 	if !reflect.DeepEqual(before, s.Ledger.held()) {
 		s.offerRoom()
 	}
-}
-
-func (s *State) runs(kind v1.Kind) (bool, string) {
-	for _, r := range s.Runtimes {
-		if !slices.Contains(r.Kinds, kind) {
-			continue
-		}
-		if slices.Contains(s.Disabled, r.Name) {
-			return false, r.Name + " was switched off by an admin"
-		}
-		if r.Ready {
-			return true, ""
-		}
-		return false, fmt.Sprintf("%s is not ready: %s", r.Name, r.Message)
-	}
-	return false, fmt.Sprintf("the host has no runtime for kind %s", kind)
 }
 
 // tell sends a signal to every workload that holds something here.

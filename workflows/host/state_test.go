@@ -124,6 +124,51 @@ func TestANewcomerMustAskTheQueueWhereOthersWereRefused(t *testing.T) {
 	require.False(t, s.Reserve(contract.ReserveRequest{Workload: "x", Fence: 1, Needs: contract.Needs{Kind: v1.KindContainer}}, later).AskAhead)
 }
 
+// A waiter keeps a newcomer out of what it could have itself, and of nothing else.
+func TestOnlyAWaiterThatTheHostWouldTakeGoesBefore(t *testing.T) {
+	port := []contract.PortClaim{{Port: 80, Protocol: "tcp"}}
+	needs := func(change func(*contract.Needs)) contract.Needs {
+		n := contract.Needs{Kind: v1.KindContainer, Amount: v1.Amounts{Memory: 100}}
+		change(&n)
+		return n
+	}
+	waits := func(change func(*contract.Waiter)) contract.Waiter {
+		w := contract.Waiter{Workload: "waits", Fence: 1, Needs: needs(func(*contract.Needs) {})}
+		change(&w)
+		return w
+	}
+	for name, c := range map[string]struct {
+		waiter contract.Waiter
+		before bool
+	}{
+		"it fits":                    {waits(func(*contract.Waiter) {}), true},
+		"its port is taken":          {waits(func(w *contract.Waiter) { w.Needs.Ports = port }), false},
+		"its device is taken":        {waits(func(w *contract.Waiter) { w.Needs.Devices = []string{"/dev/a"} }), false},
+		"it is to be apart":          {waits(func(w *contract.Waiter) { w.Needs.Apart, w.Needs.Labels = "app", map[string]string{"app": "a"} }), false},
+		"it needs too much":          {waits(func(w *contract.Waiter) { w.Needs.Amount.Memory = 901 }), false},
+		"its runtime is not ready":   {waits(func(w *contract.Waiter) { w.Needs.Kind = v1.KindVM }), false},
+		"its data is elsewhere":      {waits(func(w *contract.Waiter) { w.Instance = "another" }), false},
+		"it was released since":      {waits(func(w *contract.Waiter) { w.Workload = "gone" }), false},
+		"it has its reservation yet": {waits(func(w *contract.Waiter) { w.Workload, w.Fence, w.Needs.Ports = "holder", 2, port }), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := online(t)
+			require.True(t, s.Reserve(contract.ReserveRequest{Workload: "holder", Fence: 1, Needs: needs(func(n *contract.Needs) {
+				n.Ports, n.Devices, n.Labels = port, []string{"/dev/a"}, map[string]string{"app": "a"}
+			})}, now).Granted)
+			s.Release(contract.ReleaseRequest{Workload: "gone", Fence: 1}, now)
+			require.False(t, ask(s, "refused", v1.KindContainer, 5000).Granted)
+			reply := s.Reserve(contract.ReserveRequest{
+				Workload: "newcomer", Fence: 1, Passed: true, Ahead: []contract.Waiter{c.waiter}, Needs: needs(func(*contract.Needs) {}),
+			}, now)
+			require.Equal(t, !c.before, reply.Granted, reply.Short)
+			if c.before {
+				require.Equal(t, "queued behind "+c.waiter.Workload, reply.Short)
+			}
+		})
+	}
+}
+
 func TestAdminsCordonAndSwitchRuntimesOff(t *testing.T) {
 	s := online(t)
 	require.True(t, ask(s, "web", v1.KindContainer, 1).Granted)

@@ -124,18 +124,20 @@ func (s *State) Deadline() time.Time {
 	return s.Woken.At.Add(answerWithin)
 }
 
-// Ahead returns who goes before a workload that is not in the queue: the first waiter that would fit the host and that the
-// newcomer does not outrank. Empty means that it may pass.
-func (s *State) Ahead(host contract.Room, newcomer contract.Waiter) string {
+// Ahead returns who goes before a newcomer: the waiters that might fit the host and that it does not outrank, in their
+// order. Of those that need no less than an earlier one none is named: the host refuses them if it refuses that one.
+func (s *State) Ahead(host contract.Room, newcomer contract.Waiter) []contract.Waiter {
+	var ahead []contract.Waiter
 	for _, w := range s.order() {
 		if w.Workload == newcomer.Workload {
-			return ""
+			break
 		}
-		if w.Priority >= newcomer.Priority && fits(host, w) {
-			return w.Workload
+		covered := slices.ContainsFunc(ahead, func(a contract.Waiter) bool { return noLess(w.Needs, a.Needs) })
+		if w.Priority >= newcomer.Priority && fits(host, w) && !covered {
+			ahead = append(ahead, w)
 		}
 	}
-	return ""
+	return ahead
 }
 
 func (s *State) answered(workload string) {

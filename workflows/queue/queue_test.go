@@ -90,21 +90,31 @@ func TestAWaiterKeepsItsPlace(t *testing.T) {
 	require.Empty(t, s.Waiting)
 }
 
-func TestANewcomerQueuesBehindWhoItDoesNotOutrank(t *testing.T) {
+func TestANewcomerAsksForThoseItDoesNotOutrank(t *testing.T) {
 	s := &State{}
-	s.Enqueue(waiter("big", 9, time.Hour, 100))
-	s.Enqueue(waiter("a", 1, time.Hour, 1))
+	s.Enqueue(waiter("huge", 9, time.Hour, 100))
+	s.Enqueue(waiter("a", 1, time.Hour, 2))
+	s.Enqueue(waiter("like-a", 1, time.Minute, 2))
+	s.Enqueue(waiter("less", 1, time.Minute, 1))
+	onPort := waiter("port", 1, time.Second, 2)
+	onPort.Needs.Ports = []contract.PortClaim{{Port: 80, Protocol: "tcp"}}
+	s.Enqueue(onPort)
 	for name, c := range map[string]struct {
 		newcomer contract.Waiter
-		ahead    string
+		ahead    []string
 	}{
-		"equal":     {waiter("new", 1, 0, 1), "a"},
-		"lower":     {waiter("new", 0, 0, 1), "a"},
-		"outranks":  {waiter("new", 2, 0, 1), ""},
-		"is itself": {waiter("a", 1, 0, 1), ""},
+		"equal":           {waiter("new", 1, 0, 1), []string{"a", "less"}},
+		"lower":           {waiter("new", 0, 0, 1), []string{"a", "less"}},
+		"outranks":        {waiter("new", 2, 0, 1), nil},
+		"is itself first": {waiter("a", 1, 0, 1), nil},
+		"is itself later": {waiter("less", 1, 0, 1), []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.ahead, s.Ahead(room("h1", 10), c.newcomer), "one that does not fit blocks nobody")
+			var ahead []string
+			for _, w := range s.Ahead(room("h1", 10), c.newcomer) {
+				ahead = append(ahead, w.Workload)
+			}
+			require.Equal(t, c.ahead, ahead, "not who does not fit, nor who needs no less than another")
 		})
 	}
 }

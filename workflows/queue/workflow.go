@@ -32,7 +32,7 @@ func Queue(ctx workflow.Context, in Input) error {
 	entity.Signal(loop, contract.SignalLeave, s.Leave)
 	entity.Signal(loop, contract.SignalRoom, s.Offer)
 	err := entity.Update(loop, contract.UpdateAhead, func(_ workflow.Context, a contract.AskAhead) (contract.Ahead, error) {
-		return contract.Ahead{Workload: s.Ahead(a.Host, a.Newcomer)}, nil
+		return contract.Ahead{Waiters: s.Ahead(a.Host, a.Newcomer)}, nil
 	})
 	if err != nil {
 		return err
