@@ -98,6 +98,8 @@ type Container struct {
 	StopGrace time.Duration
 	// Binds are the paths of the host that it mounts.
 	Binds []string
+	// Devices are the paths of the host's devices that it is given, as they were named when it was made.
+	Devices []string
 	// Addresses are its IP addresses; Ports are its published ports, "8080:80/tcp" each.
 	Addresses, Ports []string
 }

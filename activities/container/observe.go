@@ -23,6 +23,11 @@ func (r *Runtime) Restart(ctx context.Context, c *step.Call) error {
 	if err := r.policy.stands(k); err != nil {
 		return err
 	}
+	leave, err := r.claimDevices(ctx, rec.Workload, k.Devices, Container.Runs)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	spec := recordedSpec(rec)
 	return redactError(c.Mutate(ctx, "container.start", func(ctx context.Context) error { return r.driver.Start(ctx, k.ID) }), spec)
 }

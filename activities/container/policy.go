@@ -84,8 +84,8 @@ func (p policy) names(path string) bool {
 	return slices.ContainsFunc(p.paths, func(allowed string) bool { return within(filepath.Clean(allowed), filepath.Clean(path)) })
 }
 
-// stands reports whether a container that was made earlier may still have what it mounts: a path that was checked then may
-// be a link to elsewhere by now, and the engine follows it at each start.
+// stands reports whether a container that was made earlier may still have what it mounts, and its devices: a path that was
+// checked then may be a link to elsewhere by now, and the engine follows it at each start.
 func (p policy) stands(c Container) error {
 	for _, path := range c.Binds {
 		resolved, err := p.bind(path)
@@ -95,6 +95,11 @@ func (p policy) stands(c Container) error {
 		if resolved != path {
 			return contract.Permanent(v1.ReasonPolicyDenied, "put the path back, or deploy a changed spec, and retry",
 				"%s on host %s was replaced by a link to %s", path, p.host, resolved)
+		}
+	}
+	for _, path := range c.Devices {
+		if err := p.device(path); err != nil {
+			return err
 		}
 	}
 	return nil

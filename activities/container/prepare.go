@@ -15,7 +15,12 @@ func (r *Runtime) prepare(ctx context.Context, c *step.Call) (contract.StepOut, 
 	if err != nil {
 		return out, err
 	}
-	if _, err := r.policy.check(spec); err != nil {
+	g, err := r.policy.check(spec)
+	if err != nil {
+		return out, err
+	}
+	// Told before an old copy is stopped, and before anything is made here: the next try may go elsewhere.
+	if err := r.devicesFree(ctx, c.In.Ref.Workload, devicesAt(devicePaths(g.devices)), exists); err != nil {
 		return out, err
 	}
 	if spec.Pull != v1.PullAlways {

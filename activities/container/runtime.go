@@ -44,6 +44,7 @@ type Runtime struct {
 	driver  Driver
 	policy  policy
 	pulls   *pulls
+	claims  claims
 	outside outside
 }
 
@@ -58,6 +59,7 @@ func New(cfg Config, driver Driver) *Runtime {
 		cfg.StallTimeout = defaultStall
 	}
 	return &Runtime{
+		claims:  claims{of: map[device]string{}},
 		outside: outside{boot: cfg.BootedAt, kills: times{}, ooms: times{}},
 		cfg:     cfg, driver: driver,
 		policy: policy{host: cfg.Host, paths: cfg.AllowPaths, devices: cfg.AllowDevices},

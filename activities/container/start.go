@@ -77,11 +77,21 @@ func (r *Runtime) keep(ctx context.Context, c *step.Call, spec *v1.ContainerSpec
 	if err := r.policy.stands(k); err != nil {
 		return contract.StepOut{}, err
 	}
+	leave, err := r.claimDevices(ctx, c.In.Ref.Workload, k.Devices, Container.Runs)
+	if err != nil {
+		return contract.StepOut{}, err
+	}
+	defer leave()
 	return r.launch(ctx, c, spec, k.ID, found)
 }
 
 func (r *Runtime) create(ctx context.Context, c *step.Call, spec *v1.ContainerSpec, g grants, found string) (contract.StepOut, error) {
 	ref := c.In.Ref
+	leave, err := r.claimDevices(ctx, ref.Workload, devicePaths(g.devices), exists)
+	if err != nil {
+		return contract.StepOut{}, err
+	}
+	defer leave()
 	mounts, made, err := r.mounts(ctx, c, spec, g)
 	if err != nil {
 		return contract.StepOut{}, err

@@ -33,6 +33,11 @@ func stateOf(i dc.InspectResponse) container.Container {
 		c.ExitCode, c.OutOfMemory, c.Error = i.State.ExitCode, i.State.OOMKilled, i.State.Error
 		c.Health, c.HealthOutput = healthOf(i.State.Health)
 	}
+	if i.ContainerJSONBase != nil && i.HostConfig != nil {
+		for _, d := range i.HostConfig.Devices {
+			c.Devices = append(c.Devices, d.PathOnHost)
+		}
+	}
 	for _, m := range i.Mounts {
 		if m.Type == mount.TypeBind {
 			c.Binds = append(c.Binds, m.Source)
