@@ -75,7 +75,7 @@ func (s *Temporal) devServer(t testing.TB, port, metrics int) Command {
 		"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--metrics-port", strconv.Itoa(metrics),
 		"--db-filename", db,
 	}
-	return Command{Name: "temporal", Path: Binary(t, "temporal"), Args: append(args, flags...), Ready: s.prepare}
+	return Command{Name: "temporal", Path: Binary(t, "temporal"), Args: append(args, flags...), Env: s.settings.Env(nil), Ready: s.prepare}
 }
 
 // Empty kills the server and starts it with an empty database, at the same address.

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/berth-dev/berth/workers/temporal"
@@ -84,7 +83,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		"--ui-port", strconv.Itoa(cfg.UIPort), "--db-filename", filepath.Join(cfg.DataDir, "temporal.db"),
 	}, flags...)
 	s.child = &Child{
-		Name: "temporal", Command: command, Env: withoutTemporal(os.Environ()),
+		Name: "temporal", Command: command, Env: cfg.Settings.Env(os.Environ()),
 		Log: filepath.Join(cfg.DataDir, "temporal.log"), Check: s.prepare,
 		ReadyWithin: readyWithin, StopWithin: stopWithin, Logger: cfg.Logger,
 	}
@@ -143,15 +142,4 @@ func CheckPort(ip string, port int, what string) error {
 		return fmt.Errorf("port %d, wanted for %s, cannot be used: %w", port, what, err)
 	}
 	return l.Close()
-}
-
-// withoutTemporal drops the caller's Temporal client settings: the server that we start is not to follow them.
-func withoutTemporal(env []string) []string {
-	var out []string
-	for _, kv := range env {
-		if !strings.HasPrefix(kv, "TEMPORAL_") {
-			out = append(out, kv)
-		}
-	}
-	return out
 }

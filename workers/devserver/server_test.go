@@ -24,6 +24,12 @@ searchAttributes: {BerthWorkload: Keyword}
 logLevel: warn
 `
 
+func TestTheEnvironmentOfTheServer(t *testing.T) {
+	s := Settings{Environment: map[string]string{"GOGC": "200", "A": "b"}}
+	require.Equal(t, []string{"A=b", "GOGC=200", "HOME=/"}, s.Env([]string{"HOME=/", "TEMPORAL_ADDRESS=elsewhere"}))
+	require.Equal(t, []string{"A=b", "GOGC=200", "GOGC=50"}, s.Env([]string{"GOGC=50"}), "the later one counts")
+}
+
 func TestParseSettings(t *testing.T) {
 	s, err := ParseSettings([]byte(sample))
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -21,6 +22,8 @@ type Settings struct {
 	SQLitePragmas    map[string]any    `json:"sqlitePragmas,omitempty"`
 	DynamicConfig    map[string]any    `json:"dynamicConfig,omitempty"`
 	SearchAttributes map[string]string `json:"searchAttributes,omitempty"`
+	// Environment holds variables of the server's process. What is set in Berth's own environment goes before.
+	Environment map[string]string `json:"environment,omitempty"`
 	// LogLevel is debug, info, warn, error or never.
 	LogLevel string `json:"logLevel,omitempty"`
 }
@@ -57,4 +60,19 @@ func (s Settings) Flags() ([]string, error) {
 		args = append(args, "--search-attribute", name+"="+s.SearchAttributes[name])
 	}
 	return args, nil
+}
+
+// Env is the environment of the server's process: the given one without what would configure a client of Temporal, and the
+// settings' own variables where it says nothing else.
+func (s Settings) Env(outer []string) []string {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
+		env = append(env, name+"="+s.Environment[name]) // of two the later one counts
+	}
+	for _, kv := range outer {
+		if !strings.HasPrefix(kv, "TEMPORAL_") {
+			env = append(env, kv)
+		}
+	}
+	return env
 }

@@ -25,7 +25,7 @@ type Timings struct {
 // DefaultTimings are the timings of a production fleet.
 func DefaultTimings() Timings {
 	return Timings{
-		Beat: 3 * time.Second, Lease: 15 * time.Second, Grace: 45 * time.Second, Grant: 30 * time.Second,
+		Beat: 5 * time.Second, Lease: 15 * time.Second, Grace: 45 * time.Second, Grant: 30 * time.Second,
 		BackoffMin: time.Second, BackoffMax: 15 * time.Minute,
 		ActivityHeartbeat: 15 * time.Second,
 		ContinueAsNewAt:   500,
