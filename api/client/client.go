@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,7 +110,10 @@ func (c *Client) do(ctx context.Context, k call) error {
 }
 
 func (c *Client) once(ctx context.Context, k call, body []byte) error {
-	target := c.base.JoinPath(k.path...)
+	target, err := c.target(k.path)
+	if err != nil {
+		return err
+	}
 	target.RawQuery = k.query.Encode()
 	request, err := http.NewRequestWithContext(ctx, k.method, target.String(), bytes.NewReader(body))
 	if err != nil {
@@ -140,6 +144,18 @@ func (c *Client) once(ctx context.Context, k call, body []byte) error {
 		return fmt.Errorf("read the server's answer: %w", err)
 	}
 	return nil
+}
+
+// target is where a call goes: all of its path but the first are names, each one segment whatever is in it.
+func (c *Client) target(path []string) (*url.URL, error) {
+	segments := slices.Clone(path)
+	for i, name := range segments[1:] {
+		if name == "" {
+			return nil, &Error{Problem: v1.Problem{Reason: v1.ReasonInvalid, Detail: "a name is empty"}}
+		}
+		segments[i+1] = url.PathEscape(name)
+	}
+	return c.base.JoinPath(segments...), nil
 }
 
 // repeatable reports whether the same request may succeed later, and after what time.

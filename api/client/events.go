@@ -64,7 +64,10 @@ type watcher struct {
 
 // watchOnce reads one connection until it breaks, which is always an error: a stream has no end but the last event.
 func (c *Client) watchOnce(ctx context.Context, name string, tail int, w *watcher) error {
-	target := c.base.JoinPath("v1/workloads", name, "watch")
+	target, err := c.target([]string{"v1/workloads", name, "watch"})
+	if err != nil {
+		return err
+	}
 	target.RawQuery = values("tail", strconv.Itoa(tail)).Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
 	if err != nil {

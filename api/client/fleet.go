@@ -93,7 +93,7 @@ func (c *Client) Actions(ctx context.Context, f ActionFilter) (v1.ActionList, er
 // Action returns one action with its steps.
 func (c *Client) Action(ctx context.Context, id string) (v1.ActionView, error) {
 	var out v1.ActionView
-	err := c.do(ctx, call{method: http.MethodGet, path: []string{"v1/actions", url.PathEscape(id)}, out: &out})
+	err := c.do(ctx, call{method: http.MethodGet, path: []string{"v1/actions", id}, out: &out})
 	return out, err
 }
 

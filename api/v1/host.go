@@ -36,11 +36,13 @@ type Runtime struct {
 
 // Host is a host as lists show it. It lives in the memo of the host's workflow.
 type Host struct {
-	Name     string    `json:"name"`
-	State    HostState `json:"state"`
-	Reason   Reason    `json:"reason,omitempty"`
-	Message  string    `json:"message,omitempty"`
-	Cordoned bool      `json:"cordoned,omitempty"`
+	Name  string    `json:"name"`
+	State HostState `json:"state"`
+	// StateSince is when it came into its state; missing if nobody noted that.
+	StateSince *time.Time `json:"stateSince,omitempty"`
+	Reason     Reason     `json:"reason,omitempty"`
+	Message    string     `json:"message,omitempty"`
+	Cordoned   bool       `json:"cordoned,omitempty"`
 	// Drain is set from a drain until the host is uncordoned.
 	Drain     *Drain            `json:"drain,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
@@ -59,6 +61,7 @@ type Host struct {
 	// LastBeat is when the agent renewed its lease last; of a host that is away, at the latest.
 	LastBeat *time.Time `json:"lastBeat,omitempty"`
 	// LongestGap is the longest time between two beats of the current lease, while it is held.
-	LongestGap Duration  `json:"longestGap,omitempty"`
+	LongestGap Duration `json:"longestGap,omitempty"`
+	// LastChange is when anything of it changed last that is no beat: its state, a cordon, what it owes.
 	LastChange time.Time `json:"lastChange"`
 }

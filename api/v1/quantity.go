@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -33,6 +34,8 @@ var cpuUnits = map[string]int64{"": 1000, "m": 1}
 
 var secondUnits = map[string]int64{"": int64(time.Second)}
 
+var errTooLarge = errors.New("it is too large")
+
 // maxQuantityDigits bounds the work that a quantity can make; no int64 needs more.
 const maxQuantityDigits = 32
 
@@ -56,6 +59,12 @@ func ParseCPU(s string) (MilliCPU, error) {
 	return MilliCPU(n), nil
 }
 
+// maxDuration is the longest time that Duration can hold, in whole years.
+const maxDuration = "292 years"
+
+// durationShape is what Go reads as a duration, if it is not too long.
+var durationShape = regexp.MustCompile(`^-?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$`)
+
 // ParseDuration reads a length of time such as "1m30s", or a number of seconds such as "90" or "0.5".
 func ParseDuration(s string) (Duration, error) {
 	t := strings.TrimSpace(s)
@@ -64,10 +73,14 @@ func ParseDuration(s string) (Duration, error) {
 	}
 	number, suffix := splitQuantity(t)
 	n, err := scaled(number, suffix, secondUnits)
-	if err != nil {
+	switch {
+	case err == nil:
+		return Duration(n), nil
+	case errors.Is(err, errTooLarge) || durationShape.MatchString(t):
+		return 0, fmt.Errorf("%q is too long: the longest duration is %s", clip(s, 40), maxDuration)
+	default:
 		return 0, fmt.Errorf("%q is not a duration such as 30s, 5m or 24h", clip(s, 40))
 	}
-	return Duration(n), nil
 }
 
 // splitQuantity separates a number from the suffix behind it.
@@ -103,7 +116,7 @@ func scaled(number, suffix string, units map[string]int64) (int64, error) {
 		return 0, errors.New("it is no whole number of the smallest unit")
 	}
 	if !r.Num().IsInt64() {
-		return 0, errors.New("it is too large")
+		return 0, errTooLarge
 	}
 	return r.Num().Int64(), nil
 }

@@ -52,9 +52,13 @@ func TestParseDuration(t *testing.T) {
 		require.NoError(t, err, in)
 		require.Equal(t, want, got.D(), in)
 	}
-	for _, in := range []string{"", "1d", "soon", "1e3", "99999999999", "5 m"} {
+	for _, in := range []string{"", "1d", "soon", "1e3", "5 m", "0.0000000001"} {
 		_, err := ParseDuration(in)
-		require.Error(t, err, in)
+		require.ErrorContains(t, err, "is not a duration", in)
+	}
+	for _, in := range []string{"99999999999", "9999999h", "-9999999h", "2562047h99999m"} {
+		_, err := ParseDuration(in)
+		require.ErrorContains(t, err, "is too long: the longest duration is 292 years", in)
 	}
 }
 

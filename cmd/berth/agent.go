@@ -82,7 +82,7 @@ func (h *hostSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&h.domainType, "domain-type", "", "kvm or qemu (default: kvm where the machine can)")
 	f.StringVar(&h.procFS, "procfs", boot.ProcFS, "where the host's proc filesystem is, by which its boots are told apart")
 	f.StringVar(&h.runDir, "run-dir", defaultRunDir, "directory, on tmpfs, of what agent and guard tell each other")
-	f.DurationVar(&h.stall, "stall-timeout", time.Minute, "how long a download may make no progress")
+	durationVar(f, &h.stall, "stall-timeout", time.Minute, "how long a download may make no progress")
 	h.synthetic.define(f)
 }
 

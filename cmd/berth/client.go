@@ -26,7 +26,7 @@ func (s *clientSettings) define(f *pflag.FlagSet) {
 	}
 	f.StringVar(&s.tokenFile, "token-file", "", "file that holds the token for the API (or set BERTH_TOKEN)")
 	f.StringVar(&s.CAFile, "ca-file", "", "certificates to trust beside the system's")
-	f.DurationVar(&s.Patience, "patience", 30*time.Second, "how long to repeat a request that gets no answer or is told to come again")
+	durationVar(f, &s.Patience, "patience", 30*time.Second, "how long to repeat a request that gets no answer or is told to come again")
 }
 
 // dial returns a client, or all mistakes in its settings.

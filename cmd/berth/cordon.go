@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,35 @@ func hostCommand(a *app) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.Flags().StringSliceVar(&off, "disable-runtime", nil, "runtime to switch off for new work: docker or libvirt")
 	cmd.Flags().StringSliceVar(&on, "enable-runtime", nil, "runtime to switch on again")
+	checkFirst(cmd, func(set func(string) bool) error { return checkSwitches(off, on, set) })
 	return cmd
+}
+
+// checkSwitches refuses what would change nothing, or be undone at once.
+func checkSwitches(off, on []string, set func(flag string) bool) error {
+	for flag, runtimes := range map[string][]string{"disable-runtime": off, "enable-runtime": on} {
+		if set(flag) && (len(runtimes) == 0 || slices.Contains(runtimes, "")) {
+			return fmt.Errorf("--%s names no runtime: `berth host HOST` lists them", flag)
+		}
+	}
+	for _, runtime := range off {
+		if slices.Contains(on, runtime) {
+			return fmt.Errorf("%s is to be switched off and on: name it once", runtime)
+		}
+	}
+	return nil
+}
+
+// checkFirst has a command refuse flags that make no sense together before it does anything. The check is told how to ask
+// whether a flag was set.
+func checkFirst(cmd *cobra.Command, check func(set func(flag string) bool) error) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd.Flags().Changed); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
 }
 
 // hostChange does one thing to a host and returns it as it is then.

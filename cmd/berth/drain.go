@@ -20,10 +20,6 @@ func drainCommand(a *app) *cobra.Command {
 	var timeout, deadline time.Duration
 	cmd := hostCommandThen(a, "drain HOST...", "Empty hosts: what runs there moves to others, and nothing new comes",
 		func(ctx context.Context, c *client.Client, host string) (v1.Host, error) {
-			request.Deadline = v1.Duration(deadline)
-			if request.MaxParallel < 1 {
-				return v1.Host{}, fmt.Errorf("--max-parallel must be between 1 and %d", v1.MaxDrainParallel)
-			}
 			return c.Drain(ctx, host, request)
 		}, hostsTable,
 		func(ctx context.Context, c *client.Client, hosts []string) error {
@@ -37,12 +33,22 @@ func drainCommand(a *app) *cobra.Command {
 	cmd.Long = "Keep new work away from hosts and move what runs there to others, a few workloads at a time: a replacement is well\n" +
 		"before the old copy is removed. What has its data on the host, and attempts of jobs, run on until the deadline, and\n" +
 		"for ever without one. `berth uncordon` ends a drain; what was stopped for it starts again then."
-	cmd.Flags().DurationVar(&deadline, "deadline", 0, "stop what cannot move after this time (default: never)")
+	durationVar(cmd.Flags(), &deadline, "deadline", 0, "stop what cannot move after this time (default: never)")
 	cmd.Flags().BoolVar(&request.Force, "force", false, "stop at once what cannot move")
 	cmd.Flags().IntVar(&request.MaxParallel, "max-parallel", v1.DefaultDrainParallel, "how many workloads move at a time")
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until nothing runs there, and show progress")
-	cmd.Flags().DurationVar(&timeout, "timeout", time.Hour, "how long to wait; the drain goes on after that")
+	durationVar(cmd.Flags(), &timeout, "timeout", time.Hour, "how long to wait; the drain goes on after that")
 	cmd.MarkFlagsMutuallyExclusive("deadline", "force")
+	checkFirst(cmd, func(set func(string) bool) error {
+		request.Deadline = v1.Duration(deadline)
+		switch {
+		case set("deadline") && deadline <= 0:
+			return errors.New("--deadline must be more than nothing: --force stops at once what cannot move")
+		case request.MaxParallel < 1:
+			return fmt.Errorf("--max-parallel must be from 1 to %d", v1.MaxDrainParallel)
+		}
+		return request.Validate()
+	})
 	return cmd
 }
 
@@ -51,11 +57,14 @@ func awaitDrained(ctx context.Context, a *app, c *client.Client, names []string)
 	screen := newScreen(a.err)
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+	seen := map[string][]string{}
 	for {
 		var left []string
 		for _, name := range names {
 			host, err := c.Host(ctx, name)
 			switch {
+			case ctx.Err() != nil && len(seen[name]) > 0:
+				left = append(left, seen[name]...)
 			case ctx.Err() != nil:
 				left = append(left, name+": not seen in time")
 			case err != nil:
@@ -63,10 +72,12 @@ func awaitDrained(ctx context.Context, a *app, c *client.Client, names []string)
 			case host.Drain == nil:
 				return fmt.Errorf("%s: its drain was ended by an uncordon", name)
 			case host.Drain.EndedAt != nil:
+				delete(seen, name)
 				screen.tell(name, "drained: "+drainText(host.Drain))
 			default:
 				screen.tell(name, drainText(host.Drain))
-				left = append(left, tellDrained(screen, host)...)
+				seen[name] = tellDrained(screen, host)
+				left = append(left, seen[name]...)
 			}
 		}
 		if len(left) == 0 {

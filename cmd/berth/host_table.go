@@ -22,7 +22,7 @@ func hostsTable(hosts []v1.Host, now time.Time) table {
 			h.Name, stateText(h), beatText(h, now), itoa(h.Workloads),
 			(h.Capacity.CPUs - h.Reserved.CPUs).String() + " of " + h.Capacity.CPUs.String(),
 			freeBytes(h.Reserved.Memory, h.Capacity.Memory), freeBytes(h.Reserved.Disk, h.Capacity.Disk),
-			strings.Join(runtimes, ", "), yesNo(h.Guard), strings.Join(sortedPairs(h.Labels), ","), age(now, h.LastChange), reasonText(h),
+			strings.Join(runtimes, ", "), yesNo(h.Guard), strings.Join(sortedPairs(h.Labels), ","), age(now, stateSince(h)), reasonText(h),
 		})
 	}
 	return t
@@ -36,7 +36,7 @@ func hostTable(h v1.Host, now time.Time) table {
 			t.rows = append(t.rows, []string{name, value})
 		}
 	}
-	row("STATE", strings.TrimSpace(stateText(h)+" for "+age(now, h.LastChange)))
+	row("STATE", strings.TrimSpace(stateText(h)+" for "+age(now, stateSince(h))))
 	row("REASON", strings.Trim(string(h.Reason)+": "+oneLine(h.Message), ": "))
 	if h.Drain != nil {
 		row("DRAIN", drainText(h.Drain))
@@ -77,6 +77,14 @@ func stateText(h v1.Host) string {
 	}
 }
 
+// stateSince is since when the host is in its state, as far as that is known.
+func stateSince(h v1.Host) time.Time {
+	if h.StateSince != nil {
+		return *h.StateSince
+	}
+	return h.LastChange
+}
+
 // beatText says how long ago the last beat came.
 func beatText(h v1.Host, now time.Time) string {
 	if h.LastBeat == nil {
@@ -110,6 +118,9 @@ func reasonText(h v1.Host) string {
 	add(string(h.Reason) + ": " + oneLine(h.Message))
 	if h.Drain != nil {
 		add(drainText(h.Drain))
+	}
+	if len(h.Debts) > 0 {
+		add("first removes " + strings.Join(h.Debts, ", "))
 	}
 	for _, r := range h.Runtimes {
 		if !r.Ready {

@@ -27,7 +27,7 @@ func TestHostTables(t *testing.T) {
 	require.NoError(t, hostTable(h, now).print(&one))
 	for _, want := range []string{
 		"Online,cordoned", "2s ago", "2500m of 4", "6.0 GiB of 8.0 GiB", "docker 28.5.2, libvirt (down)", "disk=ssd,rack=a",
-		"the agent speaks contract 2; libvirt: switched off by an admin",
+		"the agent speaks contract 2; first removes old; libvirt: switched off by an admin", "1h",
 	} {
 		require.Contains(t, list.String(), want)
 	}
@@ -44,6 +44,11 @@ func TestHostTables(t *testing.T) {
 	require.NoError(t, hostTable(h, now).print(&one))
 	require.Contains(t, list.String(), "docker 28.5.2, libvirt 9.0.0  no")
 	require.Contains(t, one.String(), "libvirt 9.0.0, QEMU 7.2.22: emulated")
+	since := now.Add(-3 * time.Hour)
+	h.StateSince = &since
+	one.Reset()
+	require.NoError(t, hostTable(h, now).print(&one))
+	require.Contains(t, one.String(), "Online,cordoned for 3h", "a cordon is no change of its state")
 	h.LastBeat = nil
 	require.Empty(t, beatText(h, now))
 }

@@ -54,13 +54,13 @@ type timingSettings struct{ contract.Timings }
 
 func (s *timingSettings) define(f *pflag.FlagSet) {
 	s.Timings = contract.DefaultTimings()
-	f.DurationVar(&s.Beat, "beat", s.Beat, "how often an agent renews its lease")
-	f.DurationVar(&s.Lease, "lease", s.Lease, "how long a lease lasts without a beat")
-	f.DurationVar(&s.Grace, "grace", s.Grace, "how long a lost host's workloads wait before any move")
-	f.DurationVar(&s.Grant, "grant", s.Grant, "how long a reservation lasts unless it is bound")
-	f.DurationVar(&s.BackoffMin, "backoff-min", s.BackoffMin, "the first pause after a failure")
-	f.DurationVar(&s.BackoffMax, "backoff-max", s.BackoffMax, "the longest pause after failures")
-	f.DurationVar(&s.ActivityHeartbeat, "activity-heartbeat", s.ActivityHeartbeat, "how long a step may show no sign of life")
+	durationVar(f, &s.Beat, "beat", s.Beat, "how often an agent renews its lease")
+	durationVar(f, &s.Lease, "lease", s.Lease, "how long a lease lasts without a beat")
+	durationVar(f, &s.Grace, "grace", s.Grace, "how long a lost host's workloads wait before any move")
+	durationVar(f, &s.Grant, "grant", s.Grant, "how long a reservation lasts unless it is bound")
+	durationVar(f, &s.BackoffMin, "backoff-min", s.BackoffMin, "the first pause after a failure")
+	durationVar(f, &s.BackoffMax, "backoff-max", s.BackoffMax, "the longest pause after failures")
+	durationVar(f, &s.ActivityHeartbeat, "activity-heartbeat", s.ActivityHeartbeat, "how long a step may show no sign of life")
 	f.IntVar(&s.ContinueAsNewAt, "continue-as-new-at", s.ContinueAsNewAt, "events after which an entity's history begins anew")
 }
 

@@ -73,7 +73,7 @@ type sweepFlags struct{ v1.SweepRequest }
 
 func (f *sweepFlags) define(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.Delete, "delete", false, "remove orphans; without it they are only listed")
-	cmd.Flags().DurationVar((*time.Duration)(&f.Grace), "grace", v1.DefaultSweepGrace, "how old an orphan must be before it is removed")
+	durationVar(cmd.Flags(), (*time.Duration)(&f.Grace), "grace", v1.DefaultSweepGrace, "how old an orphan must be before it is removed")
 	cmd.Flags().StringSliceVar(&f.Hosts, "host", nil, "only these hosts")
 	cmd.Flags().BoolVar(&f.AllowMany, "allow-many", false, fmt.Sprintf("also remove more than %d %% of a host's things", v1.SweepShare))
 }

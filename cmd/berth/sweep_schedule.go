@@ -27,7 +27,7 @@ func sweepScheduleCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only list orphans")
 	cmd.Flags().BoolVar(&pause, "pause", false, "begin no more sweeps; one that runs goes on")
 	cmd.Flags().BoolVar(&resume, "resume", false, "begin sweeps again")
-	cmd.Flags().DurationVar(&every, "every", 0, "time from one sweep to the next, at least "+v1.MinSweepInterval.String())
+	durationVar(cmd.Flags(), &every, "every", 0, "time from one sweep to the next, at least "+v1.MinSweepInterval.String())
 	cmd.MarkFlagsMutuallyExclusive("pause", "resume")
 	cmd.MarkFlagsMutuallyExclusive("delete", "dry-run")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

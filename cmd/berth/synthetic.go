@@ -29,9 +29,9 @@ func (s *syntheticSettings) define(f *pflag.FlagSet) {
 	f.BoolVar(&s.on, "synthetic", false, "run workloads in memory only, instead of Docker and libvirt: for large fleets on one machine")
 	f.StringToStringVar(&s.delays, "synthetic-delay", nil, "how long steps take there, as start=200ms,stop=1s (default: no time)")
 	f.StringToStringVar(&s.failures, "synthetic-fail", nil, "how often steps fail there, as start=0.01 (default: never)")
-	f.DurationVar(&s.jobTime, "synthetic-job-time", time.Second, "how long a job's attempt runs there")
+	durationVar(f, &s.jobTime, "synthetic-job-time", time.Second, "how long a job's attempt runs there")
 	f.StringVar(&s.jobFailures, "synthetic-job-fail", "0", "how often a job's attempt exits with code 1 there, from 0 to 1")
-	f.DurationVar(&s.serviceTime, "synthetic-service-time", 0, "after how long a service exits there (default: never)")
+	durationVar(f, &s.serviceTime, "synthetic-service-time", 0, "after how long a service exits there (default: never)")
 }
 
 func (s *syntheticSettings) check(m *config.Mistakes) {

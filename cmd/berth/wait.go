@@ -23,7 +23,7 @@ type waiting struct {
 
 func (w *waiting) define(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&w.wait, "wait", false, "wait for the effect and show progress; fail if it fails")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", 10*time.Minute, "how long to wait")
+	durationVar(cmd.Flags(), &w.timeout, "timeout", 10*time.Minute, "how long to wait")
 }
 
 // all waits until every goal is reached. It fails when one cannot be reached, or at the timeout, with the reason on one

@@ -72,7 +72,8 @@ func (s *State) Paid(p contract.DebtsPaid, now time.Time) {
 func (s *State) Forget(now time.Time) error {
 	switch s.Phase {
 	case v1.HostOnline, v1.HostJoining:
-		return contract.Permanent(v1.ReasonInvalid, "stop its agent first, or cordon it", "host %s is %s", s.Name, s.Phase)
+		return contract.Permanent(v1.ReasonInvalid, "stop its agent first; if it is only to take no work, cordon or drain it",
+			"host %s is %s: only a host that is away can be forgotten", s.Name, s.Phase)
 	case v1.HostForgotten:
 		return nil
 	case v1.HostOffline, v1.HostLeft:
@@ -80,7 +81,7 @@ func (s *State) Forget(now time.Time) error {
 	s.endDrain()
 	remains := append(debtors(s.Debts), sortedKeys(s.Ledger.Entries)...)
 	s.Barred = append(s.Barred, s.Instance)
-	s.Phase = v1.HostForgotten
+	s.become(v1.HostForgotten, now)
 	s.tell(contract.SignalHostLost)
 	s.leave()
 	s.Changed = now

@@ -29,6 +29,7 @@ type State struct {
 	Guard bool `json:"guard,omitempty"`
 
 	Phase   v1.HostState `json:"phase"`
+	PhaseAt time.Time    `json:"phaseAt,omitzero"`
 	Message string       `json:"message,omitempty"`
 	// Cordoned is an admin's wish, Incompatible the reason why Berth takes no work here by itself.
 	Cordoned     bool   `json:"cordoned,omitempty"`
@@ -101,7 +102,7 @@ func (s *State) Hello(h contract.Hello, now time.Time) (contract.Welcome, bool) 
 	s.Ledger.Capacity = h.Capacity
 	s.LeaseNo++
 	if s.Phase != v1.HostOnline {
-		s.Phase = v1.HostJoining
+		s.become(v1.HostJoining, now)
 	}
 	s.Incompatible, s.Message = "", ""
 	if h.Contract != contract.Number {
@@ -117,7 +118,8 @@ func (s *State) Live(l contract.LeaseLive, now time.Time) {
 	if l.LeaseNo != s.LeaseNo || s.Phase == v1.HostOnline {
 		return
 	}
-	s.Phase, s.OnlineAt, s.Changed = v1.HostOnline, now, now
+	s.become(v1.HostOnline, now)
+	s.OnlineAt, s.Changed = now, now
 	s.tell(contract.SignalHostBack)
 	s.retellDrain()
 	s.offerRoom()
@@ -135,12 +137,21 @@ func (s *State) Ended(l contract.LeaseEnded, now time.Time) {
 		s.LeaseOver = now.Add(s.Timings.Lease)
 	}
 	if l.Left {
-		s.Phase, s.Message = v1.HostLeft, "the agent was stopped; its workloads run on"
+		s.become(v1.HostLeft, now)
+		s.Message = "the agent was stopped; its workloads run on"
 		s.retellDrain()
 		return
 	}
-	s.Phase, s.Message = v1.HostOffline, l.Message
+	s.become(v1.HostOffline, now)
+	s.Message = l.Message
 	s.tell(contract.SignalHostLost)
+}
+
+// become takes a state, and notes since when it holds.
+func (s *State) become(phase v1.HostState, now time.Time) {
+	if s.Phase != phase {
+		s.Phase, s.PhaseAt = phase, now
+	}
 }
 
 // Capability takes what the agent says of its runtimes, its guard and its capacity.
@@ -276,6 +287,10 @@ func (s *State) View() v1.Host {
 		if slices.Contains(s.Disabled, r.Name) {
 			h.Runtimes[i].Ready, h.Runtimes[i].Message = false, "switched off by an admin"
 		}
+	}
+	if !s.PhaseAt.IsZero() {
+		at := s.PhaseAt
+		h.StateSince = &at
 	}
 	if !s.OnlineAt.IsZero() {
 		at := s.OnlineAt

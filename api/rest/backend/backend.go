@@ -83,5 +83,8 @@ func (b *Backend) memo(m *commonpb.Memo, field string, out any) (bool, error) {
 }
 
 func notFound(what, name string) error {
-	return contract.Permanent(v1.ReasonNotFound, "", "there is no %s %q", what, name)
+	advice := map[string]string{
+		"host": "`berth hosts` lists them", "workload": "`berth list` lists them", "action": "`berth actions` lists them",
+	}[what]
+	return contract.Permanent(v1.ReasonNotFound, advice, "there is no %s %q", what, name)
 }
