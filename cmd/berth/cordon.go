@@ -49,7 +49,7 @@ func hostCommand(a *app) *cobra.Command {
 			return c.Host(ctx, name)
 		}, func(hosts []v1.Host, now time.Time) table { return hostTable(hosts[0], now) }, nil)
 	cmd.Args = cobra.ExactArgs(1)
-	cmd.Flags().StringSliceVar(&off, "disable-runtime", nil, "runtime to switch off for new work: docker or libvirt")
+	cmd.Flags().StringSliceVar(&off, "disable-runtime", nil, "runtime to switch off, docker or libvirt: what runs, runs on; what is to start, waits")
 	cmd.Flags().StringSliceVar(&on, "enable-runtime", nil, "runtime to switch on again")
 	checkFirst(cmd, func(set func(string) bool) error { return checkSwitches(off, on, set) })
 	return cmd

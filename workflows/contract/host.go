@@ -225,4 +225,7 @@ type HostStatus struct {
 	LeaseNo int64  `json:"lease"`
 	// Forgotten is true if an admin gave the host up: it comes back only if it is adopted.
 	Forgotten bool `json:"forgotten,omitempty"`
+	// Grace is the fleet's least wait before a move. However long a lost host is waited for, the control plane must have been
+	// there at the beginning of the last grace: hosts have that long to say that they are well.
+	Grace time.Duration `json:"grace,omitempty"`
 }

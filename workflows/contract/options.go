@@ -28,7 +28,8 @@ func ControlActivity() workflow.ActivityOptions {
 		StartToCloseTimeout: 10 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: 8,
-			NonRetryableErrorTypes: refusals(),
+			// A runtime that is off is a host's answer here; for a step it may be a moment's matter.
+			NonRetryableErrorTypes: append(refusals(), string(v1.ReasonRuntimeUnavailable)),
 		},
 		WaitForCancellation: true,
 	}

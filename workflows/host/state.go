@@ -243,6 +243,9 @@ func (s *State) offerIfChanged(now time.Time, change func()) {
 // tell sends a signal to every workload that holds something here.
 func (s *State) tell(signal string) {
 	status := contract.HostStatus{Host: s.Name, LeaseNo: s.LeaseNo, Forgotten: s.Phase == v1.HostForgotten}
+	if signal == contract.SignalHostLost {
+		status.Grace = s.Timings.Grace
+	}
 	for _, name := range sortedKeys(s.Ledger.Entries) {
 		s.outbox = append(s.outbox, notice{to: contract.WorkloadID(name), signal: signal, arg: status})
 	}

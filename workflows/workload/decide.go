@@ -27,6 +27,8 @@ const (
 	StepEvict StepKind = "evict"
 	// StepWaitAnew starts the wait for a lost host anew.
 	StepWaitAnew StepKind = "wait-anew"
+	// StepGrace begins the last stretch of that wait.
+	StepGrace StepKind = "grace"
 	// StepClose ends the workflow.
 	StepClose StepKind = "close"
 )
@@ -52,9 +54,21 @@ type Step struct {
 	Ended *Ended
 }
 
-// decide says what to do next. It is pure: the same state and time give the same answer. What was left behind on other
-// hosts is removed when nothing else is to be done.
+// decide says what to do next. It is pure: the same state and time give the same answer.
 func (s *State) decide(now time.Time) Step {
+	if step, due := s.decideGrace(now); due {
+		return step
+	}
+	step := s.decideNow(now)
+	if at, pending := s.graceBegins(); pending && step.Kind == StepWait {
+		step.Until = earlier(step.Until, at)
+	}
+	return step
+}
+
+// decideNow is decide without the watch over a lost host. What was left behind on other hosts is removed when nothing else is
+// to be done.
+func (s *State) decideNow(now time.Time) Step {
 	switch {
 	case s.Doing != nil:
 		return s.decideDoing(now)

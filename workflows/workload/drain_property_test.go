@@ -72,7 +72,11 @@ func TestNothingIsEverLeftBehind(t *testing.T) {
 				case !s.Until.IsZero():
 					f.now = s.Until
 				}
-			case StepAcknowledge, StepWaitAnew, StepClose:
+			case StepGrace:
+				f.BeginGrace(f.now)
+			case StepWaitAnew:
+				f.WaitAnew(f.now)
+			case StepAcknowledge, StepClose:
 			}
 		}
 		var seq int64
@@ -96,7 +100,9 @@ func TestNothingIsEverLeftBehind(t *testing.T) {
 				drains[n.Host] = !n.Cancelled
 			case 3:
 				lost := rapid.Bool().Draw(t, "lost")
-				f.HostLostOrBack(contract.HostStatus{Host: hosts.Draw(t, "host"), LeaseNo: int64(len(holds))}, lost, f.now)
+				f.HostLostOrBack(contract.HostStatus{
+					Host: hosts.Draw(t, "host"), LeaseNo: int64(len(holds)), Grace: rapid.SampledFrom([]time.Duration{0, 45 * time.Second}).Draw(t, "grace"),
+				}, lost, f.now)
 			default:
 				drive(reasons.Draw(t, "reason"), steps.Draw(t, "step"))
 			}

@@ -57,8 +57,38 @@ func (s *State) moveDue() (time.Time, bool) {
 	return s.LostAt.Add(max(after, s.Timings.Grace)), true
 }
 
+// graceBegins is when the last stretch of the wait for a lost host begins; pending is true if it has yet to. Without it a
+// control plane that was away until just before the move would move what is well: a timer that is set before it goes away and
+// fires after it is back is not late.
+func (s *State) graceBegins() (at time.Time, pending bool) {
+	due, moves := s.moveDue()
+	if !moves || s.LostGrace == 0 {
+		return time.Time{}, false
+	}
+	if at = due.Add(-s.LostGrace); at.Before(s.LostAt) {
+		at = s.LostAt
+	}
+	return at, s.GraceAt.Before(at)
+}
+
+// decideGrace begins that stretch when it is time. If it is too late for that, the control plane was away.
+func (s *State) decideGrace(now time.Time) (step Step, due bool) {
+	at, pending := s.graceBegins()
+	switch {
+	case !pending || now.Before(at):
+		return Step{}, false
+	case now.Sub(at) > lateness:
+		return Step{Kind: StepWaitAnew}, true
+	default:
+		return Step{Kind: StepGrace}, true
+	}
+}
+
+// BeginGrace notes that the last stretch of the wait for a lost host has begun.
+func (s *State) BeginGrace(now time.Time) { s.GraceAt = now }
+
 // WaitAnew starts the wait for a lost host anew.
-func (s *State) WaitAnew(now time.Time) { s.LostAt = now }
+func (s *State) WaitAnew(now time.Time) { s.LostAt, s.GraceAt = now, time.Time{} }
 
 // Evicted records that a host let the workload go, or why not. What still runs there is the host's debt. The host is the
 // workload's own unless remain names one.
@@ -98,7 +128,8 @@ func (s *State) Evicted(remain string, reply contract.EvictReply, err error, now
 // HostLostOrBack follows the host's lease; news of an earlier lease is ignored.
 func (s *State) HostLostOrBack(n contract.HostStatus, lost bool, now time.Time) {
 	if from := s.movingFrom(n.Host); from != nil && n.LeaseNo >= from.HostLease {
-		from.HostLease, from.HostLost, from.HostForgotten, from.LostAt = n.LeaseNo, lost, lost && n.Forgotten, now
+		from.HostLease, from.HostLost, from.HostForgotten = n.LeaseNo, lost, lost && n.Forgotten
+		from.LostAt, from.LostGrace, from.GraceAt = now, n.Grace, time.Time{}
 		return
 	}
 	if r := s.remain(n.Host); r != nil {
@@ -109,7 +140,8 @@ func (s *State) HostLostOrBack(n contract.HostStatus, lost bool, now time.Time) 
 		return
 	}
 	if lost && (!s.HostLost || n.LeaseNo > s.HostLease) {
-		s.LostAt = now // a later lease ended: the host was there in between
+		// A later lease ended: the host was there in between.
+		s.LostAt, s.LostGrace, s.GraceAt = now, n.Grace, time.Time{}
 	}
 	s.HostLease, s.HostLost, s.HostForgotten = n.LeaseNo, lost, lost && n.Forgotten
 	if !lost {

@@ -87,6 +87,58 @@ func TestALateTimerStartsTheWaitAnew(t *testing.T) {
 	require.Equal(t, f.now.Add(moveAfter), f.next().Until)
 }
 
+// A host that was lost may have been well for long when the control plane is back: its agent can't say so before.
+func TestNothingMovesBeforeAGraceWithTheControlPlane(t *testing.T) {
+	const grace = 45 * time.Second
+	lost := func(f *fixture) *fixture {
+		f.HostLostOrBack(contract.HostStatus{Host: "h1", LeaseNo: 1, Grace: grace}, true, f.now)
+		return f
+	}
+	begin := func(f *fixture) *fixture {
+		require.Equal(t, StepGrace, f.next().Kind)
+		f.BeginGrace(f.now)
+		return f
+	}
+	t.Run("it is there all the time", func(t *testing.T) {
+		f := lost(service(t, "", 0).running())
+		due := f.now.Add(moveAfter)
+		require.Equal(t, Step{Kind: StepWait, Until: due.Add(-grace)}, f.next())
+		begin(f.later(moveAfter - grace))
+		require.Equal(t, Step{Kind: StepWait, Until: due}, f.next())
+		require.Equal(t, due, *f.Status(f.now).NextTry)
+		require.Equal(t, StepEvict, f.later(grace).next().Kind)
+	})
+	t.Run("it is back just before the move", func(t *testing.T) {
+		f := lost(service(t, "", 0).running()).later(moveAfter - time.Second)
+		require.Equal(t, StepWaitAnew, f.next().Kind)
+		f.WaitAnew(f.now)
+		require.Equal(t, f.now.Add(moveAfter-grace), f.next().Until)
+	})
+	t.Run("it is away at the move", func(t *testing.T) {
+		f := begin(lost(service(t, "", 0).running()).later(moveAfter - grace))
+		f.later(grace + lateness + time.Second)
+		require.Equal(t, StepWaitAnew, f.next().Kind)
+	})
+	t.Run("an action is under way", func(t *testing.T) {
+		f := lost(service(t, "", 0).act(v1.VerbDeploy).placed())
+		require.Equal(t, f.now.Add(moveAfter-grace), f.next().Until)
+		begin(f.later(moveAfter - grace))
+		require.Equal(t, f.now.Add(grace), f.next().Until)
+		require.Equal(t, StepCancel, f.later(grace).next().Kind)
+	})
+	t.Run("the whole wait is a grace", func(t *testing.T) {
+		f := service(t, "", 0).running()
+		f.Workload.Container.MoveAfter = v1.Duration(grace)
+		begin(lost(f))
+		require.Equal(t, f.now.Add(grace), f.next().Until)
+	})
+	t.Run("a later loss begins anew", func(t *testing.T) {
+		f := begin(lost(service(t, "", 0).running()).later(moveAfter - grace)).hostBack(2)
+		f.HostLostOrBack(contract.HostStatus{Host: "h1", LeaseNo: 3, Grace: grace}, true, f.now)
+		require.Equal(t, f.now.Add(moveAfter-grace), f.next().Until)
+	})
+}
+
 func TestAHostThatIsBackRefusesTheEviction(t *testing.T) {
 	f := service(t, "", 0).running().hostLost(1).later(moveAfter)
 	f.Evicted("", contract.EvictReply{Refused: "host h1 is Online"}, nil, f.now)

@@ -69,6 +69,8 @@ func drive(f *fixture) {
 		case !s.Until.IsZero():
 			f.now = s.Until
 		}
+	case StepGrace:
+		f.BeginGrace(f.now)
 	case StepEvict, StepWaitAnew, StepClose:
 	}
 }

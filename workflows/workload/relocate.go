@@ -25,6 +25,9 @@ type Home struct {
 	HostForgotten bool `json:"hostForgotten,omitempty"`
 	// LostAt is from when a lost host is waited for.
 	LostAt time.Time `json:"lostAt,omitzero"`
+	// LostGrace is the last stretch of that wait, which begins only while the control plane is there; GraceAt is when it did.
+	LostGrace time.Duration `json:"lostGrace,omitempty"`
+	GraceAt   time.Time     `json:"graceAt,omitzero"`
 	// Drain is set while the host is drained; DrainSeen is the last that was heard of a drain.
 	Drain     *Drain    `json:"drain,omitempty"`
 	DrainSeen DrainSeen `json:"drainSeen,omitzero"`

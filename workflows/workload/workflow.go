@@ -78,6 +78,9 @@ func (e *workloadEntity) run() error {
 		case StepWaitAnew:
 			e.s.WaitAnew(now)
 			continue
+		case StepGrace:
+			e.s.BeginGrace(now)
+			continue
 		case StepClose:
 			e.leaveQueue()
 			if err := e.publish(); err != nil {
