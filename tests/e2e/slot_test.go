@@ -50,6 +50,10 @@ func TestTheLastSlot(t *testing.T) {
 			f.AwaitHost(hostName, soon, v1.HostOnline)
 			applyTogether(t, f, c.callers, c.want)
 			holder, waiting := awaitRefused(t, f, c.callers, c.reason, c.short)
+			dry, err := f.Client().Put(t.Context(), contenderOf(c.callers).spec(f, c.want), true, client.Change{})
+			require.NoError(t, err)
+			require.Empty(t, dry.Host, "a dry run knows what the ledger knows")
+			require.Contains(t, dry.Refusals[0], c.short)
 			for len(waiting) > 0 {
 				remove(t, f, holder)
 				holder, waiting = waiting[0].name, waiting[1:]

@@ -49,6 +49,7 @@ const (
 	SignalDrainStanding = "drain-standing" // from Workload: how far it has got in leaving the host
 	SignalLeaseRenew    = "renew"          // to Lease, from Host: hold lease number N from now on
 	QueryHostFull       = "host"
+	QueryHostWould      = "would"
 )
 
 // Updates, signals and queries of Queue.

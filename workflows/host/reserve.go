@@ -38,6 +38,15 @@ func (s *State) reserve(req contract.ReserveRequest, now time.Time) contract.Res
 	return s.Ledger.Reserve(req, now, s.Timings.Grant)
 }
 
+// Would says what Reserve would answer if nobody waited, and changes nothing.
+func (s *State) Would(req contract.ReserveRequest) contract.ReserveReply {
+	reason, why := s.unfit(req)
+	if reason == v1.ReasonNone {
+		reason, why = s.Ledger.short(req.Workload, req.Needs)
+	}
+	return contract.ReserveReply{Granted: reason == v1.ReasonNone, Instance: s.Instance, Reason: reason, Short: why}
+}
+
 // firstTaken names the first of those who wait that the host would take now, if it would take any.
 func (s *State) firstTaken(waiters []contract.Waiter) string {
 	for _, w := range waiters {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -275,4 +276,38 @@ func TestWithoutWaitersNobodyIsTold(t *testing.T) {
 	s.outbox = nil
 	s.Release(contract.ReleaseRequest{Workload: "web", Fence: 1}, now)
 	require.Empty(t, s.outbox, "a deploy must not cost a message that nobody reads")
+}
+
+// A dry run gets the ledger's own answer, and leaves no trace of its question.
+func TestWouldAnswersAsReserveAndChangesNothing(t *testing.T) {
+	s := online(t)
+	port := []contract.PortClaim{{Port: 80, Protocol: "tcp"}}
+	holds := contract.Needs{Kind: v1.KindContainer, Ports: port, Devices: []string{"/dev/a"}, Labels: map[string]string{"app": "x"}}
+	require.True(t, s.Reserve(contract.ReserveRequest{Workload: "first", Fence: 1, Needs: holds}, now).Granted)
+	before := encoded(t, s)
+	for name, c := range map[string]struct {
+		needs  contract.Needs
+		reason v1.Reason
+	}{
+		"what it has room for": {contract.Needs{Kind: v1.KindContainer}, v1.ReasonNone},
+		"a port":               {contract.Needs{Kind: v1.KindContainer, Ports: port}, v1.ReasonPortConflict},
+		"a device":             {contract.Needs{Kind: v1.KindContainer, Devices: []string{"/dev/a"}}, v1.ReasonNoCapacity},
+		"apart":                {contract.Needs{Kind: v1.KindContainer, Labels: map[string]string{"app": "x"}, Apart: "app"}, v1.ReasonNoMatchingHost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			would := s.Would(contract.ReserveRequest{Workload: "second", Needs: c.needs})
+			require.Equal(t, c.reason, would.Reason)
+			require.Equal(t, c.reason == v1.ReasonNone, would.Granted)
+			require.Equal(t, before, encoded(t, s))
+		})
+	}
+	s.Cordoned = true
+	require.Equal(t, v1.ReasonNoMatchingHost, s.Would(contract.ReserveRequest{Workload: "second"}).Reason)
+}
+
+func encoded(t *testing.T, s *State) string {
+	t.Helper()
+	data, err := json.Marshal(s)
+	require.NoError(t, err)
+	return string(data)
 }

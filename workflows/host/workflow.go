@@ -89,6 +89,12 @@ func handle(loop *entity.Loop, s *State) error {
 	entity.Signal(loop, contract.SignalSettle, func(r contract.SettleRequest) { s.Settle(r, now()) })
 	entity.Signal(loop, contract.SignalRelease, func(r contract.ReleaseRequest) { s.Release(r, now()) })
 	entity.Signal(loop, contract.SignalDrainStanding, func(d contract.DrainStanding) { s.DrainStanding(d) })
+	err = workflow.SetQueryHandler(loop.Ctx, contract.QueryHostWould, func(r contract.ReserveRequest) (contract.ReserveReply, error) {
+		return s.Would(r), nil
+	})
+	if err != nil {
+		return err
+	}
 	return workflow.SetQueryHandler(loop.Ctx, contract.QueryHostFull, func() (State, error) { return *s, nil })
 }
 

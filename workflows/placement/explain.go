@@ -8,22 +8,22 @@ import (
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
-// Explain guesses which host would take a workload, from what hosts show of themselves, and why each other would not. What
-// it says may be some milliseconds old, and hosts show neither ports nor devices: only a host's ledger decides.
-func Explain(hosts []v1.Host, w v1.Workload) (chosen string, refusals []Refusal) {
+// Explain guesses which hosts would take a workload, best first, from what hosts show of themselves, and why each other would
+// not. What it says may be some milliseconds old, and hosts show neither ports nor devices nor the labels of what they run:
+// only a host's ledger decides.
+func Explain(hosts []v1.Host, w v1.Workload) (fitting []string, refusals []Refusal) {
 	needs := contract.NeedsOf(w)
 	candidates, refusals := Rank(hosts, needs, w.Spec().Placement)
 	for _, name := range candidates {
 		h := hosts[slices.IndexFunc(hosts, func(h v1.Host) bool { return h.Name == name })]
 		reason, short := lacks(h, needs)
-		switch {
-		case reason != v1.ReasonNone:
+		if reason != v1.ReasonNone {
 			refusals = append(refusals, Refusal{name, reason, short})
-		case chosen == "":
-			chosen = name
+			continue
 		}
+		fitting = append(fitting, name)
 	}
-	return chosen, refusals
+	return fitting, refusals
 }
 
 func lacks(h v1.Host, n contract.Needs) (v1.Reason, string) {

@@ -42,8 +42,8 @@ func TestExplainNamesTheHostAndWhyNotTheOthers(t *testing.T) {
 	}
 	strictly := web(200, &v1.Placement{Labels: []string{"rack=a"}})
 	strictly.Container.Strict = true
-	chosen, refusals := placement.Explain(hosts, strictly)
-	require.Equal(t, "free", chosen, "the one with the most memory left")
+	fitting, refusals := placement.Explain(hosts, strictly)
+	require.Equal(t, []string{"free", "half"}, fitting, "the one with the most memory left is first")
 	reasons := map[string]v1.Reason{}
 	for _, r := range refusals {
 		require.NotEmpty(t, r.Short)
@@ -57,7 +57,7 @@ func TestExplainNamesTheHostAndWhyNotTheOthers(t *testing.T) {
 }
 
 func TestNobodyIsChosenWhereNobodyFits(t *testing.T) {
-	chosen, refusals := placement.Explain([]v1.Host{host("small", nil)}, web(5000, nil))
-	require.Empty(t, chosen)
+	fitting, refusals := placement.Explain([]v1.Host{host("small", nil)}, web(5000, nil))
+	require.Empty(t, fitting)
 	require.Contains(t, refusals[0].Short, "memory short by 4000")
 }

@@ -63,12 +63,36 @@ func (b *Backend) explain(ctx context.Context, w *v1.Workload, out *v1.Accepted)
 	if err != nil {
 		return err
 	}
-	host, refusals := placement.Explain(list.Items, *w)
-	out.Host = host
+	fitting, refusals := placement.Explain(list.Items, *w)
+	for _, host := range fitting[:min(len(fitting), mostAsked)] {
+		answer, err := b.would(ctx, host, w)
+		if err != nil || answer.Granted {
+			out.Host = host // without an answer it is a guess
+			break
+		}
+		refusals = append(refusals, placement.Refusal{Host: host, Reason: answer.Reason, Short: answer.Short})
+	}
 	for _, r := range refusals {
 		out.Refusals = append(out.Refusals, r.Host+": "+r.Short)
 	}
 	return nil
+}
+
+// mostAsked bounds how many hosts a dry run asks. If so many refuse though they seemed to fit, the others are not named.
+const mostAsked = 50
+
+// would asks a host what it would answer to a reserve: its ledger knows of ports, devices, and what is kept apart.
+func (b *Backend) would(ctx context.Context, host string, w *v1.Workload) (contract.ReserveReply, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryWithin)
+	defer cancel()
+	var answer contract.ReserveReply
+	value, err := b.Client.QueryWorkflow(ctx, contract.HostID(host), "", contract.QueryHostWould, contract.ReserveRequest{
+		Workload: w.Metadata.Name, Needs: contract.NeedsOf(*w), Placement: w.Spec().Placement,
+	})
+	if err != nil {
+		return answer, err
+	}
+	return answer, value.Get(&answer)
 }
 
 // changedFields returns the paths at which two workloads differ, both with defaults filled in.
