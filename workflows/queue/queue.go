@@ -21,6 +21,8 @@ type State struct {
 	Woken *Wake `json:"woken,omitempty"`
 	// Rooms are hosts that said they have room, and have not been offered to everybody since.
 	Rooms map[string]Room `json:"rooms,omitempty"`
+	// Behind are the rooms that newcomers were kept from, by host.
+	Behind map[string]Behind `json:"behind,omitempty"`
 	// ContinueAsNewAt is the number of history events after which the queue continues as new.
 	ContinueAsNewAt int `json:"continueAsNewAt"`
 }
@@ -38,6 +40,12 @@ type Room struct {
 	Offered map[string]bool `json:"offered,omitempty"`
 	// TooMuch are the needs of those that were woken and refused.
 	TooMuch []contract.Needs `json:"tooMuch,omitempty"`
+}
+
+// Behind is a room that somebody was kept from, and for whom.
+type Behind struct {
+	contract.Room
+	Ahead []string `json:"ahead"`
 }
 
 // Enqueue registers a workload, or answers its wake with a refusal: it keeps its place.
@@ -70,6 +78,7 @@ func (s *State) Refused(w contract.Waiter) {
 func (s *State) Leave(l contract.LeaveQueue) {
 	if w, ok := s.Waiting[l.Workload]; ok && w.Fence <= l.Fence {
 		delete(s.Waiting, l.Workload)
+		s.openFor(l.Workload)
 	}
 	s.answered(l.Workload)
 }
@@ -77,7 +86,32 @@ func (s *State) Leave(l contract.LeaveQueue) {
 // Gone takes a workload out that could not be woken, because it does not exist any more.
 func (s *State) Gone(workload string) {
 	delete(s.Waiting, workload)
+	s.openFor(workload)
 	s.answered(workload)
+}
+
+// Keep notes that a newcomer was kept from a host's room for those ahead of it. They may go elsewhere: then nothing of the host
+// changes, and it would tell nobody.
+func (s *State) Keep(host contract.Room, ahead []contract.Waiter) {
+	kept := Behind{Room: host, Ahead: s.Behind[host.Host].Ahead}
+	for _, w := range ahead {
+		if !slices.Contains(kept.Ahead, w.Workload) {
+			kept.Ahead = append(kept.Ahead, w.Workload)
+		}
+	}
+	if s.Behind == nil {
+		s.Behind = map[string]Behind{}
+	}
+	s.Behind[host.Host] = kept
+}
+
+// openFor offers the rooms that somebody was kept from for a workload that waits no more.
+func (s *State) openFor(workload string) {
+	for _, host := range sorted(s.Behind) {
+		if kept := s.Behind[host]; slices.Contains(kept.Ahead, workload) {
+			s.Offer(kept.Room)
+		}
+	}
 }
 
 // Offer notes that a host may have room. It is offered to everybody anew.
@@ -86,6 +120,7 @@ func (s *State) Offer(r contract.Room) {
 		s.Rooms = map[string]Room{}
 	}
 	s.Rooms[r.Host] = Room{Room: r}
+	delete(s.Behind, r.Host)
 }
 
 // Next says whom to wake now, if anybody. Offers that nobody is left for are dropped.
@@ -97,7 +132,7 @@ func (s *State) Next(now time.Time) *Wake {
 		s.Woken = nil // it did not answer: the next one is tried
 	}
 	order := s.order()
-	for _, host := range s.hosts() {
+	for _, host := range sorted(s.Rooms) {
 		room := s.Rooms[host]
 		for _, w := range order {
 			if room.Offered[w.Workload] || !fits(room.Room, w) || room.refused(w.Needs) {
@@ -168,17 +203,10 @@ func (s *State) order() []contract.Waiter {
 	return all
 }
 
-// hosts are those with an offer, by name.
+// sorted are a map's keys in an order that is the same in every replay.
 //
 //workflowcheck:ignore
-func (s *State) hosts() []string {
-	names := make([]string, 0, len(s.Rooms))
-	for name := range s.Rooms {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // fits is a guess from what the host said last. The host's ledger decides.
 func fits(r contract.Room, w contract.Waiter) bool {

@@ -119,6 +119,40 @@ func TestANewcomerAsksForThoseItDoesNotOutrank(t *testing.T) {
 	}
 }
 
+// Who goes before a newcomer may find room elsewhere. The host that had room for both does not change by that.
+func TestARoomIsOfferedAgainWhenThoseAheadLeave(t *testing.T) {
+	leave := func(s *State) { s.Leave(contract.LeaveQueue{Workload: "ahead", Fence: 1}) }
+	for name, c := range map[string]struct {
+		end   func(*State)
+		woken bool
+	}{
+		"it was placed":           {leave, true},
+		"it is gone":              {func(s *State) { s.Gone("ahead") }, true},
+		"it still waits":          {func(s *State) { s.Enqueue(s.Waiting["ahead"]) }, false},
+		"an earlier action of it": {func(s *State) { s.Leave(contract.LeaveQueue{Workload: "ahead"}) }, false},
+		"another one leaves":      {func(s *State) { s.Leave(contract.LeaveQueue{Workload: "other", Fence: 1}) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &State{}
+			s.Enqueue(waiter("ahead", 0, time.Hour, 1))
+			s.Enqueue(waiter("other", 0, time.Hour, 100))
+			newcomer := waiter("newcomer", 0, 0, 1)
+			s.Keep(room("h1", 10), s.Ahead(room("h1", 10), newcomer))
+			s.Enqueue(newcomer)
+			require.Nil(t, s.Next(t0))
+			c.end(s)
+			w := s.Next(t0)
+			if !c.woken {
+				require.Nil(t, w)
+				return
+			}
+			require.Equal(t, "newcomer", w.Workload)
+			require.Equal(t, "h1", w.Host)
+			require.Empty(t, s.Behind)
+		})
+	}
+}
+
 func TestFiftyWaitersAreServedInOrder(t *testing.T) {
 	s := &State{}
 	for i := range 50 {

@@ -16,6 +16,9 @@ type Input struct {
 // changeRefusals is the change since which a refusal speaks for all who need no less.
 const changeRefusals = "queue-refusals"
 
+// changeBehind is the change since which a room is offered anew when those leave for whom others were kept from it.
+const changeBehind = "queue-behind"
+
 // Queue wakes those who wait for room, one at a time. It ends when nobody waits; the next one starts it again.
 func Queue(ctx workflow.Context, in Input) error {
 	s := in.State
@@ -31,8 +34,12 @@ func Queue(ctx workflow.Context, in Input) error {
 	})
 	entity.Signal(loop, contract.SignalLeave, s.Leave)
 	entity.Signal(loop, contract.SignalRoom, s.Offer)
-	err := entity.Update(loop, contract.UpdateAhead, func(_ workflow.Context, a contract.AskAhead) (contract.Ahead, error) {
-		return contract.Ahead{Waiters: s.Ahead(a.Host, a.Newcomer)}, nil
+	err := entity.Update(loop, contract.UpdateAhead, func(ctx workflow.Context, a contract.AskAhead) (contract.Ahead, error) {
+		ahead := s.Ahead(a.Host, a.Newcomer)
+		if len(ahead) > 0 && workflow.GetVersion(ctx, changeBehind, workflow.DefaultVersion, 1) == 1 {
+			s.Keep(a.Host, ahead)
+		}
+		return contract.Ahead{Waiters: ahead}, nil
 	})
 	if err != nil {
 		return err
