@@ -10,20 +10,25 @@ import (
 )
 
 // refused turns the hosts' answers into one error. Its reason is theirs if they agree, NoCapacity if any has too little
-// room, and else that none matches.
+// room, and else that none matches; hosts that the spec excludes have no say unless it excludes all.
 func refused(all []placement.Refusal) error {
 	if len(all) == 0 {
 		return guess(contract.Retryable(v1.ReasonNoMatchingHost, "start an agent: berth agent", "no host has joined the fleet"))
 	}
-	reason := all[0].Reason
+	all, allowed := placement.FirstThatMatter(all)
 	lines := make([]string, 0, len(all))
 	for _, r := range all {
-		if r.Reason != reason {
-			reason = v1.ReasonNoMatchingHost
-		}
 		lines = append(lines, r.Host+": "+r.Short)
 	}
-	if slices.ContainsFunc(all, func(r placement.Refusal) bool { return r.Reason == v1.ReasonNoCapacity }) {
+	deciding := all
+	if allowed > 0 {
+		deciding = all[:allowed]
+	}
+	reason := deciding[0].Reason
+	if slices.ContainsFunc(deciding, func(r placement.Refusal) bool { return r.Reason != reason }) {
+		reason = v1.ReasonNoMatchingHost
+	}
+	if slices.ContainsFunc(deciding, func(r placement.Refusal) bool { return r.Reason == v1.ReasonNoCapacity }) {
 		reason = v1.ReasonNoCapacity
 	}
 	err := contract.Retryable(reason, advice(reason), "%s", strings.Join(lines, "; "))
@@ -52,7 +57,7 @@ func advice(reason v1.Reason) string {
 	case v1.ReasonHostLost:
 		return adviceForgotten
 	case v1.ReasonRuntimeUnavailable:
-		return "install or start the runtime on the host; the agent notices by itself"
+		return "start the runtime on the host, which the agent notices by itself; one that was switched off: berth host NAME --enable-runtime"
 	case v1.ReasonPortConflict:
 		return "choose another host port, or remove the workload that has it"
 	default:

@@ -74,8 +74,9 @@ func TestPlacement(t *testing.T) {
 			h, err := f.Client().Host(t.Context(), "h1")
 			return err == nil && h.LongestGap > 0
 		}, soon, poll)
-		_, err = f.Client().SwitchRuntime(t.Context(), "h2", "libvirt", false)
+		changed, err := f.Client().SwitchRuntime(t.Context(), "h2", "libvirt", false)
 		require.NoError(t, err)
+		require.NotNil(t, changed.LastBeat, "a change is answered with all that the host shows")
 		harness.Eventually(t, func() bool {
 			_, out := f.CLI("hosts")
 			return strings.Contains(out, "libvirt: switched off by an admin")

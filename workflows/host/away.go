@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -88,7 +89,7 @@ func (s *State) Forget(now time.Time) error {
 	s.Message = "forgotten; nothing is known to remain there"
 	if len(remains) > 0 {
 		slices.Sort(remains)
-		s.Message = fmt.Sprintf("forgotten; what may remain there: %v", slices.Compact(remains))
+		s.Message = "forgotten; what may remain there: " + strings.Join(slices.Compact(remains), ", ")
 	}
 	return nil
 }

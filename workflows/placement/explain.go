@@ -18,7 +18,7 @@ func Explain(hosts []v1.Host, w v1.Workload) (fitting []string, refusals []Refus
 		h := hosts[slices.IndexFunc(hosts, func(h v1.Host) bool { return h.Name == name })]
 		reason, short := lacks(h, needs)
 		if reason != v1.ReasonNone {
-			refusals = append(refusals, Refusal{name, reason, short})
+			refusals = append(refusals, Refusal{Host: name, Reason: reason, Short: short})
 			continue
 		}
 		fitting = append(fitting, name)

@@ -14,6 +14,22 @@ type Refusal struct {
 	Host   string
 	Reason v1.Reason
 	Short  string
+	// Excluded is true if the spec's own placement keeps the workload from the host.
+	Excluded bool
+}
+
+// FirstThatMatter puts the hosts that the spec allows before those that it excludes, each in the order they came, and returns
+// how many it allows. If it allows any, what they say is why the workload does not run.
+func FirstThatMatter(refusals []Refusal) (sorted []Refusal, allowed int) {
+	var excluded []Refusal
+	for _, r := range refusals {
+		if r.Excluded {
+			excluded = append(excluded, r)
+			continue
+		}
+		sorted = append(sorted, r)
+	}
+	return append(sorted, excluded...), len(sorted)
 }
 
 // Rank orders the hosts that a placement allows: those that take such work first, then by free memory, then by the fewest
@@ -22,7 +38,7 @@ func Rank(hosts []v1.Host, needs contract.Needs, placement *v1.Placement) (candi
 	fitting := make([]v1.Host, 0, len(hosts))
 	for _, h := range hosts {
 		if why := placement.Refuses(h.Name, h.Labels); why != "" {
-			refusals = append(refusals, Refusal{h.Name, v1.ReasonNoMatchingHost, why})
+			refusals = append(refusals, Refusal{Host: h.Name, Reason: v1.ReasonNoMatchingHost, Short: why, Excluded: true})
 			continue
 		}
 		fitting = append(fitting, h)

@@ -72,6 +72,7 @@ func (b *Backend) explain(ctx context.Context, w *v1.Workload, out *v1.Accepted)
 		}
 		refusals = append(refusals, placement.Refusal{Host: host, Reason: answer.Reason, Short: answer.Short})
 	}
+	refusals, _ = placement.FirstThatMatter(refusals)
 	for _, r := range refusals {
 		out.Refusals = append(out.Refusals, r.Host+": "+r.Short)
 	}

@@ -78,7 +78,9 @@ func (b *Backend) updateHost(ctx context.Context, name, update string, argument 
 	}
 	switch {
 	case err == nil:
-		return host, nil
+		one := []v1.Host{host}
+		b.addBeats(ctx, one)
+		return one[0], nil
 	case isNotFound(err):
 		return host, notFound("host", name)
 	case noAnswer(err):
