@@ -46,6 +46,16 @@ func newBench(t *testing.T, agentArgs ...string) *bench {
 	return &bench{Fleet: f, t: t, temporal: f.Temporal.Client()}
 }
 
+func (b *bench) container(name, image string) *v1.Workload {
+	return b.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: Container\nmetadata: {name: %s}\nspec: {image: %q, pull: never}\n", name, image))
+}
+
+// vm is a virtual machine that is not waited for when it is stopped.
+func (b *bench) vm(name, image string) *v1.Workload {
+	return b.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: VM\nmetadata: {name: %s}\n"+
+		"spec: {vcpus: 1, memory: 128Mi, stopGracePeriod: 1s, disks: [{name: root, image: {path: %q}}]}\n", name, image))
+}
+
 // deploy puts a workload and returns how long it took until it was Running.
 func (b *bench) deploy(w *v1.Workload) time.Duration {
 	b.t.Helper()
@@ -93,16 +103,13 @@ func (b *bench) events(name string) (entity, action int) {
 func TestContainer(t *testing.T) {
 	b := newBench(t)
 	image := harness.ContainerImage(t)
-	manifest := func(name string) *v1.Workload {
-		return b.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: Container\nmetadata: {name: %s}\nspec: {image: %q, pull: never}\n", name, image))
-	}
 	bare := func(name string) time.Duration {
 		start := time.Now()
 		run(t, "docker", "create", "--name", name, "--label", "berth.fleet="+b.ID, image)
 		run(t, "docker", "start", name)
 		return time.Since(start)
 	}
-	warm := manifest("warm")
+	warm := b.container("warm", image)
 	b.deploy(warm)
 	entity, action := b.events("warm")
 	b.remove("warm")
@@ -111,7 +118,7 @@ func TestContainer(t *testing.T) {
 	before := b.requests()
 	for i := range rounds {
 		name := fmt.Sprintf("c%d", i)
-		ours = append(ours, b.deploy(manifest(name)))
+		ours = append(ours, b.deploy(b.container(name, image)))
 		b.remove(name)
 
 		name = fmt.Sprintf("%s-bare-%d", b.ID, i)
@@ -126,16 +133,12 @@ func TestContainer(t *testing.T) {
 func TestVM(t *testing.T) {
 	image := harness.GuestImage(t)
 	b := newBench(t, "--allow-path", filepath.Dir(image))
-	manifest := func(name string) *v1.Workload {
-		return b.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: VM\nmetadata: {name: %s}\n"+
-			"spec: {vcpus: 1, memory: 128Mi, disks: [{name: root, image: {path: %q}}]}\n", name, image))
-	}
 	dir := harness.OpenDir(t, "bare")
 	base := filepath.Join(dir, "base.qcow2")
 	run(t, "cp", image, base)
 	run(t, "chmod", "0444", base)
 
-	b.deploy(manifest("warm"))
+	b.deploy(b.vm("warm", image))
 	entity, action := b.events("warm")
 	template := run(t, "virsh", "dumpxml", "--inactive", domain(t, b.ID, "warm"))
 	b.remove("warm")
@@ -154,7 +157,7 @@ func TestVM(t *testing.T) {
 	var ours, theirs []time.Duration
 	for i := range rounds {
 		name := fmt.Sprintf("v%d", i)
-		ours = append(ours, b.deploy(manifest(name)))
+		ours = append(ours, b.deploy(b.vm(name, image)))
 		run(t, "virsh", "destroy", domain(t, b.ID, name)) // a guest that still boots ignores the power button
 		b.remove(name)
 

@@ -21,13 +21,8 @@ import (
 func TestObservation(t *testing.T) {
 	guest, image := harness.GuestImage(t), harness.ContainerImage(t)
 	b := newBench(t, "--allow-path", filepath.Dir(guest))
-	container := func(name string) *v1.Workload {
-		return b.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: Container\nmetadata: {name: %s}\nspec: {image: %q, pull: never}\n", name, image))
-	}
-	vm := func(name string) *v1.Workload {
-		return b.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: VM\nmetadata: {name: %s}\n"+
-			"spec: {vcpus: 1, memory: 128Mi, stopGracePeriod: 1s, disks: [{name: root, image: {path: %q}}]}\n", name, guest))
-	}
+	container := func(name string) *v1.Workload { return b.container(name, image) }
+	vm := func(name string) *v1.Workload { return b.vm(name, guest) }
 	containerOf := func(name string) string {
 		return strings.TrimSpace(run(t, "docker", "ps", "-q", "--filter", "label=berth.fleet="+b.ID, "--filter", "label=berth.workload="+name))
 	}
