@@ -353,3 +353,15 @@ func TestAStrictWorkloadStopsBeforeItMoves(t *testing.T) {
 	f.Evicted("", contract.EvictReply{}, nil, f.now)
 	require.Equal(t, v1.VerbRelocate, f.next().Verb)
 }
+
+func TestAMoveToAHostThatIsLostIsGivenUpAndSaysSo(t *testing.T) {
+	f := service(t, "", 0).running().drain(0).act(v1.VerbDeploy).placedOn("h2")
+	f.HostLostOrBack(contract.HostStatus{Host: "h2", LeaseNo: 1}, true, f.now)
+	require.Equal(t, StepCancel, f.next().Kind)
+	f.Doing.Cancelled = true
+	status := f.Status(f.now)
+	require.Equal(t, v1.ReasonHostLost, status.Reason)
+	require.Equal(t, "host h2 is offline; the move there is given up; what runs on host h1 runs on", status.Message)
+	f.fails(v1.ReasonSuperseded, false, "Start")
+	require.Equal(t, "h1", f.Status(f.now).Host)
+}

@@ -157,6 +157,9 @@ func (s *State) awaitedMessage() string {
 	if s.awaited() == v1.ReasonNone {
 		return ""
 	}
+	if s.Doing != nil && s.Doing.From != nil {
+		return s.lossMessage("the move there is given up; what runs on host " + s.Doing.From.Placement.Host + " runs on")
+	}
 	return s.lossMessage("it goes on when the host is back")
 }
 
