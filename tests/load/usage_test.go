@@ -71,16 +71,22 @@ func (l *load) reportUsage(before []usage, elapsed time.Duration, count int) {
 // idle reports what a fleet costs that has nothing to do.
 func (l *load) idle() {
 	l.t.Helper()
+	l.pass(contract.DefaultTimings().Lease) // what a fleet does when it starts is over
 	before, requests, begin := l.usage(), l.requests(), time.Now()
-	select {
-	case <-time.After(idleFor):
-	case <-l.t.Context().Done():
-	}
+	l.pass(idleFor)
 	after, elapsed := l.requests(), time.Since(begin)
 	l.t.Logf("idle, %d hosts, a beat every %v: %.1f requests a second", l.hosts, contract.DefaultTimings().Beat,
 		(sum(after)-sum(requests))/elapsed.Seconds())
 	l.reportUsage(before, elapsed, int(elapsed.Seconds()))
 	l.reportRequests(requests, int(elapsed.Seconds()))
+}
+
+// pass lets time go by.
+func (l *load) pass(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-l.t.Context().Done():
+	}
 }
 
 // requests is how many requests the frontend of Temporal was asked so far, by operation.
