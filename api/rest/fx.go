@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	defaultWrites    = 16
-	defaultQueue     = 64
-	defaultQueueWait = 2 * time.Second
+	defaultWrites = 16
+	defaultQueue  = 256
+	// Who waits in the queue is served in turn; who is refused comes back behind all others. The wait and the answer together
+	// stay below the half minute that clients wait for an answer.
+	defaultQueueWait = 20 * time.Second
 	defaultWatchers  = 100
 	defaultWatchBeat = 15 * time.Second
 	headerWithin     = 10 * time.Second

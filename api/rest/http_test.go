@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -135,11 +137,41 @@ func TestBurstIsTurnedAway(t *testing.T) {
 }
 
 func TestWaitingHasAnEnd(t *testing.T) {
-	a := newAdmission(1, 1, 1)
-	require.NoError(t, a.enter(t.Context()))
-	require.Equal(t, v1.ReasonTooManyRequests, contract.ReasonOf(a.enter(t.Context())))
-	a.leave()
-	require.NoError(t, a.enter(t.Context()))
+	stopped := make(chan struct{})
+	close(stopped)
+	for name, a := range map[string]*admission{
+		"in time":           newAdmission(1, 1, 1, nil),
+		"with the server's": newAdmission(1, 1, 1<<40, stopped),
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, a.enter(t.Context()))
+			require.Equal(t, v1.ReasonTooManyRequests, contract.ReasonOf(a.enter(t.Context())))
+			a.leave()
+			require.NoError(t, a.enter(t.Context()))
+		})
+	}
+}
+
+func TestWhoWaitsIsServedInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 50
+		a := newAdmission(1, callers, time.Hour, nil)
+		require.NoError(t, a.enter(t.Context()))
+		served := make(chan int, callers)
+		for i := range callers {
+			go func() {
+				if a.enter(t.Context()) == nil {
+					served <- i
+					a.leave()
+				}
+			}()
+			synctest.Wait()
+		}
+		a.leave()
+		for i := range callers {
+			require.Equal(t, i, <-served)
+		}
+	})
 }
 
 type panicking struct{ *fakeBackend }

@@ -10,16 +10,17 @@ import (
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
-// admission bounds how many changes are worked on at once. A short queue takes up a burst; beyond it the caller is told
-// to come again instead of waiting for ever.
+// admission bounds how many changes are worked on at once. A queue takes up a burst, and serves it in turn; beyond it, or
+// when the server stops, the caller is told to come again instead of waiting for ever.
 type admission struct {
-	slots chan struct{}
-	queue chan struct{}
-	wait  time.Duration
+	slots   chan struct{}
+	queue   chan struct{}
+	wait    time.Duration
+	closing <-chan struct{}
 }
 
-func newAdmission(slots, queue int, wait time.Duration) *admission {
-	return &admission{slots: make(chan struct{}, slots), queue: make(chan struct{}, queue), wait: wait}
+func newAdmission(slots, queue int, wait time.Duration, closing <-chan struct{}) *admission {
+	return &admission{slots: make(chan struct{}, slots), queue: make(chan struct{}, queue), wait: wait, closing: closing}
 }
 
 // enter takes a slot, waiting in the queue if there is room in it. The caller calls leave if err is nil.
@@ -41,6 +42,8 @@ func (a *admission) enter(ctx context.Context) error {
 	case a.slots <- struct{}{}:
 		return nil
 	case <-timer.C:
+		return errBusy
+	case <-a.closing:
 		return errBusy
 	case <-ctx.Done():
 		return errBusy

@@ -72,7 +72,7 @@ type server struct {
 func NewHandler(cfg Config, d Dependencies) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	s := &server{
-		Dependencies: d, admission: newAdmission(cfg.Writes, cfg.Queue, cfg.QueueWait), health: &healthCache{},
+		Dependencies: d, admission: newAdmission(cfg.Writes, cfg.Queue, cfg.QueueWait, d.Closing), health: &healthCache{},
 		watchers: make(chan struct{}, cfg.Watchers), watchBeat: cfg.WatchBeat,
 	}
 	engine := gin.New()

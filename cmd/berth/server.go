@@ -51,7 +51,7 @@ func (s *serverSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&s.rest.CertFile, "tls-cert", "", "certificate of the API")
 	f.StringVar(&s.rest.KeyFile, "tls-key", "", "key of the certificate")
 	f.IntVar(&s.rest.Writes, "max-writes", 16, "changes that are worked on at once; a burst beyond max-queue is answered 429")
-	f.IntVar(&s.rest.Queue, "max-queue", 64, "changes that may wait for that")
+	f.IntVar(&s.rest.Queue, "max-queue", 256, "changes that may wait for that, in turn, for at most 20s")
 	f.IntVar(&s.rest.Watchers, "max-watchers", 100, "clients that may watch events at once; one more is answered 429")
 	f.StringVar(&s.fleet, "fleet", "berth", "id of the installation")
 	f.StringVar(&s.webUI, "temporal-ui", "", "address of Temporal's Web UI, for links to it, as https://temporal.example.org")
