@@ -33,7 +33,7 @@ func (k *Keeper) Run(ctx context.Context) {
 			halting.Go(func() { k.halt(ctx, r) })
 		}
 		was := ready
-		if ready = k.ready(); ready && !was {
+		if ready = k.any() && k.ready(); ready && !was {
 			k.tellReady()
 		}
 	}
@@ -98,6 +98,13 @@ func (k *Keeper) noteStopped(workload string) {
 	if err := k.update(func(f *deadline.File) { entry(f, workload).Stopped = true }); err != nil {
 		k.Log.Warn("the guard can't be told that a strict workload is stopped", "workload", workload, "error", err)
 	}
+}
+
+// any reports whether there is anything strict: most hosts have nothing, and need not look for their guard.
+func (k *Keeper) any() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.file.Runtimes) > 0
 }
 
 func (k *Keeper) ready() bool {
