@@ -55,7 +55,11 @@ func (r *Runtime) reconcile(ctx context.Context, c *step.Call, spec *v1.Containe
 	if keep == nil {
 		return r.create(ctx, c, spec, g, found)
 	}
-	return r.keep(ctx, c, spec, *keep)
+	out, err := r.keep(ctx, c, spec, *keep)
+	if err == nil && carries(keep.Labels, r.ownLabels(c.In.Ref)) { // an earlier attempt of this action made it
+		_, out.Made, err = r.mounts(ctx, c, spec, g)
+	}
+	return out, err
 }
 
 // keep goes on with a container that fits.

@@ -34,12 +34,14 @@ func (r *Runtime) create(ctx context.Context, c *step.Call) (contract.StepOut, e
 		return contract.StepOut{RuntimeID: old.UUID, Found: "kept the running domain"}, nil
 	}
 	if same && old.Power == PowerOff && old.mark.Fence == c.In.Ref.Fence {
-		return contract.StepOut{RuntimeID: old.UUID, Found: "kept the domain that an earlier try defined"}, nil
+		made, err := r.makeDisks(ctx, c, vm)
+		return contract.StepOut{RuntimeID: old.UUID, Found: "kept the domain that an earlier try defined", Made: made}, err
 	}
-	if err := r.makeDisks(ctx, c, vm); err != nil {
+	made, err := r.makeDisks(ctx, c, vm)
+	if err != nil {
 		return contract.StepOut{}, err
 	}
-	out := contract.StepOut{RuntimeID: r.ids.uuid(c.In.Ref.Workload)}
+	out := contract.StepOut{RuntimeID: r.ids.uuid(c.In.Ref.Workload), Made: made}
 	if old != nil {
 		out.Found = fmt.Sprintf("replaced the domain of generation %d", old.mark.Generation)
 		if err := r.retire(ctx, c, old); err != nil {

@@ -33,35 +33,40 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// makeDisks makes the managed disks that do not exist. It touches none that does, so the domain may run.
-func (r *Runtime) makeDisks(ctx context.Context, c *step.Call, vm *v1.VMSpec) error {
+// makeDisks makes the managed disks that do not exist, and names those that this action has made, also by an earlier attempt.
+// It touches none that exists, so the domain may run.
+func (r *Runtime) makeDisks(ctx context.Context, c *step.Call, vm *v1.VMSpec) (made []string, err error) {
 	for _, d := range vm.Disks {
 		if d.Path != "" {
 			continue
 		}
+		anew := true
 		if path := r.existingDisk(c.Dir, d.Name); path != "" {
-			if err := r.requireOwn(path, c.In.Ref.Workload); err != nil {
-				return err
+			m, err := r.ownMarker(path, c.In.Ref.Workload)
+			if err != nil {
+				return nil, err
 			}
-			continue
+			anew = m.Fence == c.In.Ref.Fence
+		} else if err := r.makeDisk(ctx, c, d); err != nil {
+			return nil, err
 		}
-		if err := r.makeDisk(ctx, c, d); err != nil {
-			return err
+		if anew {
+			made = append(made, d.Name)
 		}
 	}
-	return nil
+	return made, nil
 }
 
-// requireOwn refuses a file in the workload's directory that does not carry its mark.
-func (r *Runtime) requireOwn(path, workload string) error {
+// ownMarker reads a disk's mark. It refuses a file in the workload's directory that does not carry its mark.
+func (r *Runtime) ownMarker(path, workload string) (disk.Marker, error) {
 	m, err := disk.ReadMarker(path)
 	if err != nil {
-		return err
+		return m, err
 	}
 	if owner := r.owner(workload); !owner.Owns(m) {
-		return contract.Permanent(v1.ReasonPolicyDenied, "move the file away", "%s belongs to another workload", path)
+		return m, contract.Permanent(v1.ReasonPolicyDenied, "move the file away", "%s belongs to another workload", path)
 	}
-	return nil
+	return m, nil
 }
 
 func (r *Runtime) owner(workload string) disk.Owner {

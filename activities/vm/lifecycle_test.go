@@ -76,6 +76,7 @@ func TestNewGenerationKeepsDisks(t *testing.T) {
 	deploy.step(contract.StepPrepare)
 	created := deploy.step(contract.StepCreate)
 	require.Equal(t, "replaced the domain of generation 1", created.Found)
+	require.Equal(t, []string{"more"}, created.Made)
 	second := deploy.must(contract.StepStart, contract.StepAwaitReady)
 
 	require.Equal(t, first.RuntimeID, second.RuntimeID)
@@ -101,7 +102,9 @@ func TestCreateGoesOnAfterACrash(t *testing.T) {
 	deploy := h.begin(w, 1, v1.VerbDeploy)
 	deploy.step(contract.StepCreate)
 	h.reopen() // before its answer was heard
-	require.Equal(t, "kept the domain that an earlier try defined", deploy.step(contract.StepCreate).Found)
+	again := deploy.step(contract.StepCreate)
+	require.Equal(t, "kept the domain that an earlier try defined", again.Found)
+	require.Equal(t, []string{"root"}, again.Made, "it is told of all the same")
 
 	// The definition is gone, the disk is there: it is defined anew.
 	require.NoError(t, h.driver.Undefine(context.Background(), h.domain("web"), false))

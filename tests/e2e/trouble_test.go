@@ -3,6 +3,7 @@ package e2e
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -70,6 +71,16 @@ func madeAgain(t *testing.T, f *harness.Fleet) {
 	require.EqualValues(t, 1, v.Status.Generation)
 	require.Equal(t, v1.ReasonNotFound, v.Status.Conditions[0].Reason)
 	require.NotEqual(t, first.ID, inspect(t, f, "again").ID)
+
+	// So does what goes while it is stopped.
+	told := v.Status.Conditions[0].At
+	awaitSettled(f, f.Do("again", v1.VerbStop))
+	docker(t, "rm", containerName(f, "again"))
+	docker(t, "volume", "rm", containerName(f, "again")+".data")
+	awaitSettled(f, f.Do("again", v1.VerbStart))
+	require.True(t, slices.ContainsFunc(f.Workload("again").Status.Conditions, func(c v1.Condition) bool {
+		return c.Reason == v1.ReasonNotFound && c.At.After(told)
+	}))
 	purge(t, f, "again")
 }
 

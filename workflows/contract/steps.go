@@ -81,7 +81,8 @@ type StepOut struct {
 	Exit *Exit `json:"exit,omitempty"`
 	// Kept is what a Remove left to the user, as the host's runtime calls it: volumes by name, disks and paths by path.
 	Kept []string `json:"kept,omitempty"`
-	// Made are the named volumes that the step made, because the host had none, by the names of the spec.
+	// Made are the named volumes, or the managed disks, that the action has made, because the host had none, by the names of
+	// the spec.
 	Made []string `json:"made,omitempty"`
 	// Bytes is how much data the step moved: fetched, or copied.
 	Bytes int64 `json:"bytes,omitempty"`

@@ -24,6 +24,64 @@ func withVolumes(t *testing.T) *fixture {
 	return f.running()
 }
 
+// What is gone is made again, whatever came between; that its data is gone must not pass in silence.
+func TestDataThatWasMadeAgainIsToldOf(t *testing.T) {
+	web := func(volumes ...string) v1.Workload {
+		w := v1.Workload{APIVersion: v1.APIVersion, Kind: v1.KindContainer, Metadata: v1.Metadata{Name: "web"}, Container: &v1.ContainerSpec{Image: "img"}}
+		for _, name := range volumes {
+			w.Container.Volumes = append(w.Container.Volumes, v1.Mount{Name: name, Target: "/" + name})
+		}
+		return w
+	}
+	db := v1.Workload{APIVersion: v1.APIVersion, Kind: v1.KindVM, Metadata: v1.Metadata{Name: "db"}, VM: &v1.VMSpec{
+		VCPUs: 1, Memory: 64 << 20, Disks: []v1.Disk{{Name: "data", Size: 1 << 20}},
+	}}
+	made := func(f *fixture) {
+		f.act(v1.VerbDeploy).placed()
+		f.Succeeded(contract.StepOut{Made: []string{"data"}}, f.now)
+	}
+	stopped := func(f *fixture) { f.ask(v1.VerbStop).act(v1.VerbStop).ok() }
+	more := func(f *fixture) {
+		_, err := f.Apply(contract.ApplyRequest{RequestID: "more", Workload: web("data", "more")}, f.now)
+		require.NoError(t, err)
+	}
+	for name, c := range map[string]struct {
+		workload v1.Workload
+		between  func(f *fixture)
+		told     string
+	}{
+		"it vanished with what ran": {web("data"), func(f *fixture) {
+			f.sees(contract.RunAbsent, nil)
+			f.now = f.NextTry
+		}, "volumes were gone, and were made again, empty: data"},
+		"a volume, while it was stopped": {web("data"), func(f *fixture) {
+			stopped(f)
+			f.ask(v1.VerbStart)
+		}, "volumes were gone, and were made again, empty: data"},
+		"a disk, while it was stopped": {db, func(f *fixture) {
+			stopped(f)
+			f.ask(v1.VerbStart)
+		}, "disks were gone, and were made again, as new: data"},
+		"a volume, before an update": {web("data"), more, "empty: data"},
+		"a volume that is new":       {web("more"), more, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, c.workload)
+			made(f)
+			require.Empty(t, f.Conditions, "the first deploy makes them")
+			c.between(f)
+			made(f)
+			if c.told == "" {
+				require.Empty(t, f.Conditions)
+				return
+			}
+			require.Len(t, f.Conditions, 1)
+			require.Equal(t, v1.ReasonNotFound, f.Conditions[0].Reason)
+			require.Contains(t, f.Conditions[0].Message, c.told)
+		})
+	}
+}
+
 func TestWhatARemoveWillLeave(t *testing.T) {
 	f := withVolumes(t)
 	require.Equal(t, []v1.Kept{

@@ -181,18 +181,3 @@ func TestTheNextTryShows(t *testing.T) {
 	f.exits(1)
 	require.Equal(t, f.NextTry, *f.Status(f.now).NextTry, "a job's next attempt")
 }
-
-func TestVolumesThatWereMadeAgainAreToldOf(t *testing.T) {
-	f := service(t, "", 0).act(v1.VerbDeploy).placed()
-	f.Succeeded(contract.StepOut{Made: []string{"data"}}, f.now)
-	require.Empty(t, f.Conditions, "the first deploy makes them")
-	require.True(t, f.Observe(contract.Observation{
-		Host: "h1", Fence: f.Deployed.Fence, LeaseNo: 1, Seq: 1, State: contract.RunAbsent,
-	}, f.now))
-	f.now = f.NextTry
-	f.act(v1.VerbDeploy).placed()
-	f.Succeeded(contract.StepOut{Made: []string{"data"}}, f.now)
-	require.Len(t, f.Conditions, 1)
-	require.Equal(t, v1.ReasonNotFound, f.Conditions[0].Reason)
-	require.Contains(t, f.Conditions[0].Message, "data")
-}

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -37,7 +36,7 @@ func (s *State) Placed(p contract.PlaceOut) {
 	case s.Doing.Relocate && s.Placement != nil:
 		s.leaveHome(p)
 	case s.Placement == nil || s.Placement.Host != p.Host:
-		s.Placement = &Placement{Host: p.Host}
+		s.Placement, s.Data = &Placement{Host: p.Host}, nil
 		s.HostLost, s.HostForgotten, s.HostLease = false, false, 0
 	}
 	s.forgetRemain(p.Host) // what was left there is taken over
@@ -88,7 +87,7 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 		s.Deployed, s.Placement.Active = nil, false
 		return s.settle(d.Fence, idle(contract.NeedsOf(s.Workload)))
 	default:
-		s.noteLostVolumes(d, out.Made, now)
+		s.noteLostData(d, out.Made, now)
 		s.moved(d)
 		s.Placement.Mutated, s.Placement.Active = true, true
 		s.Deployed = &Deployed{
@@ -105,15 +104,6 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 		}
 		return s.settle(d.Fence, d.Needs)
 	}
-}
-
-// noteLostVolumes says of a deploy that made volumes again, where the same generation ran before, that their data is gone.
-func (s *State) noteLostVolumes(d *Doing, made []string, now time.Time) {
-	if len(made) == 0 || s.Deployed == nil || s.Deployed.Generation != d.Generation || d.Relocate {
-		return
-	}
-	s.AddCondition(v1.ReasonNotFound, fmt.Sprintf("on host %s these volumes were gone, and were made again, empty: %s",
-		s.Placement.Host, strings.Join(made, " ")), now)
 }
 
 // Failed closes the action with its failure and says what the ledger must be told.

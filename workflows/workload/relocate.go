@@ -14,6 +14,8 @@ const stepLeave = "Leave"
 type Home struct {
 	// Placement is nil as long as the workload is on no host.
 	Placement *Placement `json:"placement,omitempty"`
+	// Data are the named volumes and managed disks that the workload has had there, by the names of the spec.
+	Data []string `json:"data,omitempty"`
 	// Deployed is the last deploy that succeeded and was not stopped since.
 	Deployed *Deployed `json:"deployed,omitempty"`
 	// Seen is the latest observation.
