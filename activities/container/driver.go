@@ -12,6 +12,10 @@ import (
 // ErrNameTaken is in the chain of Create's error if another container has the name.
 var ErrNameTaken = errors.New("the name is taken")
 
+// ErrStuck is in the chain of Start's error if the engine still has something of the container's last run, which it took for
+// ended, and can't start it beside that. No later start fares better.
+var ErrStuck = errors.New("the engine has not let go of the container's last run")
+
 // Driver is a container engine. It holds no rules of its own. Its errors are *contract.Error: ReasonNotFound if the engine
 // says that the thing does not exist, ReasonRuntimeUnavailable if the engine could not be asked. Each call but Pull and
 // Events ends by itself in bounded time. It is safe for concurrent use.

@@ -2,7 +2,9 @@ package container
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"time"
 
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
@@ -28,9 +30,16 @@ func (r *Runtime) Restart(ctx context.Context, c *step.Call) error {
 		return err
 	}
 	defer leave()
-	spec := recordedSpec(rec)
-	return redactError(c.Mutate(ctx, "container.start", func(ctx context.Context) error { return r.driver.Start(ctx, k.ID) }), spec)
+	err = c.Mutate(ctx, "container.start", func(ctx context.Context) error { return r.driver.Start(ctx, k.ID) })
+	if errors.Is(err, ErrStuck) && time.Since(k.FinishedAt) > stuckAfter {
+		// One that is gone is made again by the workload's entity, which has the whole spec.
+		err = errors.Join(err, r.removeOne(ctx, c, k))
+	}
+	return redactError(err, recordedSpec(rec))
 }
+
+// stuckAfter is how long an engine may need to let go of a container's last run.
+const stuckAfter = 15 * time.Second
 
 // Observe looks at a workload's container.
 func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Observation, error) {

@@ -56,6 +56,12 @@ func (r *Runtime) reconcile(ctx context.Context, c *step.Call, spec *v1.Containe
 		return r.create(ctx, c, spec, g, found)
 	}
 	out, err := r.keep(ctx, c, spec, *keep)
+	if errors.Is(err, ErrStuck) && !isJob(spec) {
+		if err := r.removeOne(ctx, c, *keep); err != nil {
+			return contract.StepOut{}, err
+		}
+		return r.create(ctx, c, spec, g, "replaced the container "+short(keep.ID)+", which could not be started again")
+	}
 	if err == nil && carries(keep.Labels, r.ownLabels(c.In.Ref)) { // an earlier attempt of this action made it
 		_, out.Made, err = r.mounts(ctx, c, spec, g)
 	}

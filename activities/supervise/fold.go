@@ -81,7 +81,7 @@ func observationKey(o contract.Observation) string {
 		key += "|" + a
 	}
 	if o.Exit != nil {
-		key += "|" + strconv.Itoa(o.Exit.Code) + string(o.Exit.Outcome)
+		key += "|" + strconv.Itoa(o.Exit.Code) + string(o.Exit.Outcome) + "|" + o.Exit.Message // why it can't be started again
 	}
 	return key
 }

@@ -52,7 +52,7 @@ func viewTable(view v1.View, now time.Time) table {
 	if s.Action != nil {
 		row("ACTION", fmt.Sprintf("%s since %s", s.Action.Verb, age(now, s.Action.StartedAt)))
 	}
-	if s.NextTry != nil {
+	if s.NextTry != nil && s.NextTry.After(now) { // a host that tries by itself tells of few of its tries
 		row("NEXT TRY", s.NextTry.Local().Format(time.DateTime))
 	}
 	if s.Tries > 0 {

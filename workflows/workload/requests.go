@@ -121,12 +121,18 @@ func (s *State) retry(requestID string) bool {
 		s.Drain.Failure, s.Drain.Tries, s.Drain.NextTry, s.Drain.LeaveAt = nil, 0, time.Time{}, time.Time{}
 		s.Seq++
 		return true
-	case s.Ended != nil && s.Wanted == WantRunning:
+	case s.Wanted == WantRunning && (s.Ended != nil || s.isDown()):
 		s.want(WantRunning, v1.VerbRetry, requestID)
 		return true
 	default:
 		return false
 	}
+}
+
+// isDown reports whether what was deployed does not run, and its host or a repair is to start it again.
+func (s *State) isDown() bool {
+	down := s.Seen.State == contract.RunExited || s.Seen.State == contract.RunAbsent
+	return s.Doing == nil && s.Deployed != nil && s.Seen.Fence == s.Deployed.Fence && down
 }
 
 // want records a change of what is wanted. It supersedes whatever is under way, and starts counting failures anew.

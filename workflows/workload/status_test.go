@@ -31,3 +31,17 @@ func TestStatusFitsItsMemoAtTheWorst(t *testing.T) {
 	require.Less(t, statusSize(t, f), 2048)
 	require.True(t, json.Valid([]byte(`"`+contract.Clip(strings.Repeat("é", 4000), 601)+`"`)))
 }
+
+// What is down is started again by its host, or by a repair, in its time. Who asks for it need not wait.
+func TestARetryStartsWhatIsDown(t *testing.T) {
+	for _, state := range []contract.RunState{contract.RunExited, contract.RunAbsent} {
+		t.Run(string(state), func(t *testing.T) {
+			f := service(t, v1.RestartAlways, 0).running()
+			f.ask(v1.VerbRetry)
+			require.Equal(t, StepWait, f.next().Kind, "there is nothing to retry")
+			f.sees(state, &contract.Exit{Code: 137, Outcome: v1.ReasonInterrupted, At: f.now})
+			require.Equal(t, StepWait, f.next().Kind)
+			f.ask(v1.VerbRetry).act(v1.VerbDeploy)
+		})
+	}
+}

@@ -75,7 +75,7 @@ func (d *Driver) Start(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return d.classify(ctx, "start the container", docker.ContainerStart(ctx, id, dc.StartOptions{}))
+	return d.classifyStart(ctx, docker.ContainerStart(ctx, id, dc.StartOptions{}))
 }
 
 // Stop stops a container, by force after the grace.

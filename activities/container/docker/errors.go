@@ -70,6 +70,16 @@ func (d *Driver) classify(ctx context.Context, doing string, err error) error {
 	return fail.WithCause(errors.New(text))
 }
 
+// classifyStart says what an error of a start means.
+func (d *Driver) classifyStart(ctx context.Context, err error) error {
+	err = d.classify(ctx, "start the container", err)
+	var e *contract.Error
+	if errors.As(err, &e) && e.Reason == v1.ReasonRuntimeError && e.Cause != nil && strings.Contains(e.Cause.Error(), ": already exists") {
+		return e.WithCause(errors.Join(container.ErrStuck, e.Cause))
+	}
+	return err
+}
+
 // classifyPull says what an error of a pull means.
 func (d *Driver) classifyPull(ctx context.Context, ref string, err error) error {
 	if err = d.classify(ctx, "pull "+ref, err); err == nil {

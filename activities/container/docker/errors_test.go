@@ -63,6 +63,21 @@ func TestClassify(t *testing.T) {
 	require.NoError(t, d.classify(t.Context(), "do it", nil))
 }
 
+func TestClassifyStart(t *testing.T) {
+	d, err := New("tcp://127.0.0.1:1")
+	require.NoError(t, err)
+	for text, stuck := range map[string]bool{
+		"failed to create task for container: task 81ea000c02db: already exists: unknown": true,
+		"failed to create task for container: mkdir /x: permission denied":                false,
+	} {
+		err := d.classifyStart(t.Context(), fmt.Errorf("Error response from daemon: %s: %w", text, errdefs.ErrInternal))
+		require.Equal(t, v1.ReasonRuntimeError, contract.ReasonOf(err))
+		require.Equal(t, stuck, errors.Is(err, container.ErrStuck), text)
+		require.ErrorContains(t, errors.Unwrap(err), text)
+	}
+	require.NoError(t, d.classifyStart(t.Context(), nil))
+}
+
 func TestClassifyTellsATimeoutFromACancel(t *testing.T) {
 	d, err := New("")
 	require.NoError(t, err)
