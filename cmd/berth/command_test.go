@@ -51,6 +51,16 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 			[]string{"dev", "--hosts", "-1", "--listen", "0.0.0.0:1", "--temporal-bin", "/none/temporal", "--temporal-config", "/none/t.yaml"},
 			[]string{"hosts: ", "listen: ", "temporal-bin: ", "temporal-config: "},
 		},
+		"dev, all on one port": {
+			[]string{"dev", "--listen", "127.0.0.1:28480", "--temporal-port", "27480", "--temporal-ui-port", "27480"},
+			[]string{"temporal-ui-port: is the port of Temporal itself"},
+		},
+		"dev, the API on the port of the Web UI": {
+			[]string{"dev", "--listen", "127.0.0.1:28480", "--temporal-port", "27480"}, []string{"listen: has the port of Temporal's Web UI, 28480"},
+		},
+		"dev, the API on the port of Temporal": {
+			[]string{"dev", "--listen", "127.0.0.1:27480", "--temporal-port", "27480"}, []string{"listen: has the port of Temporal, 27480"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := run(t, "", nil, tc.args...)

@@ -28,6 +28,9 @@ const (
 	ownProcess = 10
 )
 
+// uiPortAbove is how far the Web UI's port is above Temporal's own, as the Temporal CLI has it.
+const uiPortAbove = 1000
+
 // devSettings are the settings of `berth dev`.
 type devSettings struct {
 	log            logSettings
@@ -69,6 +72,14 @@ func (s *devSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&s.temporalConfig, "temporal-config", "", "settings of Temporal (default: temporal-dev.yaml as built in)")
 }
 
+// ui is the port of Temporal's Web UI.
+func (s *devSettings) ui() int {
+	if s.uiPort != 0 {
+		return s.uiPort
+	}
+	return s.temporalPort + uiPortAbove
+}
+
 // check notes mistakes, and returns Temporal's settings and program.
 func (s *devSettings) check(m *config.Mistakes) (devserver.Settings, string) {
 	s.timings.check(m)
@@ -83,7 +94,10 @@ func (s *devSettings) check(m *config.Mistakes) (devserver.Settings, string) {
 	if host, port, err := net.SplitHostPort(s.listen); err == nil {
 		n, err := strconv.Atoi(port)
 		m.Check("listen", errors.Join(err, devserver.CheckPort(host, n, "the API")))
+		m.Require(n != s.temporalPort, "listen", "has the port of Temporal, %d", n)
+		m.Require(n != s.ui(), "listen", "has the port of Temporal's Web UI, %d: choose another, or another --temporal-ui-port", n)
 	}
+	m.Require(s.temporalPort != s.ui(), "temporal-ui-port", "is the port of Temporal itself, %d", s.temporalPort)
 	data := berth.TemporalDev
 	if s.temporalConfig != "" {
 		var err error
@@ -112,7 +126,7 @@ func (s *devSettings) run(ctx context.Context, a *app) error {
 	fmt.Fprintln(a.err, "starting Temporal …")
 	temporal, err := devserver.Start(ctx, devserver.Config{
 		Settings: settings, Binary: binary, DataDir: filepath.Join(s.dataDir, "temporal"), IP: "127.0.0.1",
-		Port: s.temporalPort, UIPort: s.uiPort, Logger: logger,
+		Port: s.temporalPort, UIPort: s.ui(), Logger: logger,
 	})
 	if err != nil {
 		return err

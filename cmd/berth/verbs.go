@@ -56,6 +56,9 @@ func verbCommand(a *app, verb v1.Verb, short string, w want) *cobra.Command {
 			request := string(verb) + " accepted"
 			if one.Changed == string(contract.ChangedUnchanged) {
 				request = "nothing to " + string(verb)
+				if verb == v1.VerbRemove {
+					request = "is being removed already"
+				}
 			}
 			t.rows = append(t.rows, []string{one.Name, request})
 		}

@@ -27,7 +27,7 @@ type Config struct {
 	Binary string
 	// DataDir holds the database and the log.
 	DataDir string
-	// IP, Port and UIPort are where it listens. UIPort zero means Port + 1000.
+	// IP, Port and UIPort are where it listens.
 	IP     string
 	Port   int
 	UIPort int
@@ -64,9 +64,6 @@ func FindBinary(explicit string) (string, error) {
 // Start checks the ports, starts the server and waits until its namespace, retention and search attributes are in
 // place.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
-	if cfg.UIPort == 0 {
-		cfg.UIPort = cfg.Port + 1000
-	}
 	s := &Server{cfg: cfg}
 	if err := errors.Join(CheckPort(cfg.IP, cfg.Port, "Temporal"), CheckPort(cfg.IP, cfg.UIPort, "the Temporal Web UI")); err != nil {
 		return nil, err
