@@ -39,6 +39,9 @@ func TestDeployStopStartRemove(t *testing.T) {
 	require.Equal(t, contract.RunRunning, h.observe("web").State)
 
 	require.Equal(t, []string{"data"}, h.must(contract.StepStart, in).Made, "a retry of the step says what the action has made")
+	in.Since = 9
+	require.Equal(t, []string{"data"}, h.must(contract.StepStart, verb(in, v1.VerbDeploy, 11)).Made, "so does the next action, if the first failed")
+	in.Since = 10
 	require.Empty(t, h.must(contract.StepStart, verb(in, v1.VerbDeploy, 11)).Made)
 	again := h.deploy(verb(in, v1.VerbDeploy, 11))
 	require.Equal(t, first.RuntimeID, again.RuntimeID, "the same generation is kept")

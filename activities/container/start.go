@@ -62,7 +62,7 @@ func (r *Runtime) reconcile(ctx context.Context, c *step.Call, spec *v1.Containe
 		}
 		return r.create(ctx, c, spec, g, "replaced the container "+short(keep.ID)+", which could not be started again")
 	}
-	if err == nil && carries(keep.Labels, r.ownLabels(c.In.Ref)) { // an earlier attempt of this action made it
+	if err == nil && c.In.Anew(fenceOf(*keep)) { // an earlier attempt made it, and its volumes
 		_, out.Made, err = r.mounts(ctx, c, spec, g)
 	}
 	return out, err

@@ -32,7 +32,7 @@ func (r *Runtime) ensureVolume(ctx context.Context, c *step.Call, name, short st
 	has, err := r.driver.Volume(ctx, name)
 	switch {
 	case err == nil && carries(has, r.workloadLabels(c.In.Ref.Workload)):
-		return carries(has, r.ownLabels(c.In.Ref)), nil // then an earlier attempt of this action made it
+		return c.In.Anew(number(has[LabelFence])), nil
 	case err == nil:
 		return false, contract.Permanent(v1.ReasonPolicyDenied, "rename or remove it, and retry",
 			"the volume %s on host %s was not made for this workload", name, r.cfg.Host)

@@ -31,17 +31,18 @@ func (r *Runtime) create(ctx context.Context, c *step.Call) (contract.StepOut, e
 	}
 	same := old != nil && old.mark.Generation == c.In.Ref.Generation && old.mark.Spec == digest
 	if same && old.Power != PowerOff {
-		return contract.StepOut{RuntimeID: old.UUID, Found: "kept the running domain"}, nil
+		return contract.StepOut{RuntimeID: old.UUID, Found: "kept the running domain", Made: r.newDisks(c, vm)}, nil
 	}
 	if same && old.Power == PowerOff && old.mark.Fence == c.In.Ref.Fence {
-		made, err := r.makeDisks(ctx, c, vm)
-		return contract.StepOut{RuntimeID: old.UUID, Found: "kept the domain that an earlier try defined", Made: made}, err
+		err := r.makeDisks(ctx, c, vm)
+		return contract.StepOut{
+			RuntimeID: old.UUID, Found: "kept the domain that an earlier try defined", Made: r.newDisks(c, vm),
+		}, err
 	}
-	made, err := r.makeDisks(ctx, c, vm)
-	if err != nil {
+	if err := r.makeDisks(ctx, c, vm); err != nil {
 		return contract.StepOut{}, err
 	}
-	out := contract.StepOut{RuntimeID: r.ids.uuid(c.In.Ref.Workload), Made: made}
+	out := contract.StepOut{RuntimeID: r.ids.uuid(c.In.Ref.Workload), Made: r.newDisks(c, vm)}
 	if old != nil {
 		out.Found = fmt.Sprintf("replaced the domain of generation %d", old.mark.Generation)
 		if err := r.retire(ctx, c, old); err != nil {

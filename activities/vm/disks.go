@@ -33,28 +33,38 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// makeDisks makes the managed disks that do not exist, and names those that this action has made, also by an earlier attempt.
-// It touches none that exists, so the domain may run.
-func (r *Runtime) makeDisks(ctx context.Context, c *step.Call, vm *v1.VMSpec) (made []string, err error) {
+// makeDisks makes the managed disks that do not exist. It touches none that does, so the domain may run.
+func (r *Runtime) makeDisks(ctx context.Context, c *step.Call, vm *v1.VMSpec) error {
 	for _, d := range vm.Disks {
 		if d.Path != "" {
 			continue
 		}
-		anew := true
 		if path := r.existingDisk(c.Dir, d.Name); path != "" {
-			m, err := r.ownMarker(path, c.In.Ref.Workload)
-			if err != nil {
-				return nil, err
+			if _, err := r.ownMarker(path, c.In.Ref.Workload); err != nil {
+				return err
 			}
-			anew = m.Fence == c.In.Ref.Fence
-		} else if err := r.makeDisk(ctx, c, d); err != nil {
-			return nil, err
+			continue
 		}
-		if anew {
+		if err := r.makeDisk(ctx, c, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newDisks names the managed disks that this action has made, or one before it that failed. Of one that is not there, or not
+// the workload's, there is nothing to tell.
+func (r *Runtime) newDisks(c *step.Call, vm *v1.VMSpec) (made []string) {
+	for _, d := range vm.Disks {
+		if d.Path != "" {
+			continue
+		}
+		m, err := r.ownMarker(r.existingDisk(c.Dir, d.Name), c.In.Ref.Workload)
+		if err == nil && c.In.Anew(m.Fence) {
 			made = append(made, d.Name)
 		}
 	}
-	return made, nil
+	return made
 }
 
 // ownMarker reads a disk's mark. It refuses a file in the workload's directory that does not carry its mark.

@@ -102,9 +102,10 @@ func (h *host) dir(workload string) string { return filepath.Join(h.dataDir, "wo
 
 // action is one action on a workload: steps under one fence.
 type action struct {
-	h    *host
-	spec v1.Workload
-	ref  contract.Ref
+	h     *host
+	spec  v1.Workload
+	ref   contract.Ref
+	since int64
 }
 
 // begin begins an action with the next fence.
@@ -122,7 +123,7 @@ func (a *action) run(s contract.Step, last bool) (contract.StepOut, error) {
 	env.SetTestTimeout(5 * time.Minute)
 	name := contract.ActivityName(v1.KindVM, s)
 	env.RegisterActivityWithOptions(a.h.runner.Activity(a.h.rt, s), activity.RegisterOptions{Name: name})
-	value, err := env.ExecuteActivity(name, contract.StepIn{Ref: a.ref, Spec: a.spec, Last: last})
+	value, err := env.ExecuteActivity(name, contract.StepIn{Ref: a.ref, Spec: a.spec, Last: last, Since: a.since})
 	var out contract.StepOut
 	if err == nil {
 		require.NoError(a.h.t, value.Get(&out))

@@ -115,6 +115,13 @@ func TestCreateGoesOnAfterACrash(t *testing.T) {
 	require.Equal(t, "it runs already", deploy.step(contract.StepStart).Found)
 	require.Equal(t, contract.RunRunning, h.observe("web").State)
 	require.Equal(t, "kept the running domain", h.begin(w, 1, v1.VerbDeploy).step(contract.StepCreate).Found)
+
+	next := h.begin(w, 1, v1.VerbRetry)
+	next.since = deploy.ref.Fence - 1
+	require.Equal(t, []string{"root"}, next.step(contract.StepCreate).Made, "and if the action that made it failed")
+	next = h.begin(w, 1, v1.VerbStart)
+	next.since = deploy.ref.Fence
+	require.Empty(t, next.step(contract.StepCreate).Made)
 }
 
 func TestRestartStopsOnce(t *testing.T) {

@@ -54,7 +54,7 @@ func begin(ctx workflow.Context, in contract.ActionIn, s contract.PlannedStep, l
 	}
 	ctx = workflow.WithActivityOptions(ctx, contract.HostActivity(queue, in.Timings))
 	return workflow.ExecuteActivity(ctx, contract.ActivityName(in.Ref.Kind, s.Step),
-		contract.StepIn{Ref: in.Ref, Spec: in.Spec, Last: last, Volumes: in.Volumes})
+		contract.StepIn{Ref: in.Ref, Spec: in.Spec, Last: last, Volumes: in.Volumes, Since: in.Since})
 }
 
 // at adds the step to an error.

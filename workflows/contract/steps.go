@@ -66,6 +66,14 @@ type StepIn struct {
 	Volumes bool `json:"volumes,omitempty"`
 	// Last is true for the last step of the action: the host then marks the fence as finished.
 	Last bool `json:"last,omitempty"`
+	// Since is the fence of the last deploy that succeeded on this host; zero if there was none.
+	Since int64 `json:"since,omitempty"`
+}
+
+// Anew reports whether what a host made under a fence is to be told of as made: by this action, or by one before it that
+// failed, which could not tell.
+func (in StepIn) Anew(fence int64) bool {
+	return fence == in.Ref.Fence || in.Since > 0 && fence > in.Since
 }
 
 // StepOut is the output of every step. Fields that a step does not know stay empty.
@@ -81,8 +89,8 @@ type StepOut struct {
 	Exit *Exit `json:"exit,omitempty"`
 	// Kept is what a Remove left to the user, as the host's runtime calls it: volumes by name, disks and paths by path.
 	Kept []string `json:"kept,omitempty"`
-	// Made are the named volumes, or the managed disks, that the action has made, because the host had none, by the names of
-	// the spec.
+	// Made are the named volumes, or the managed disks, that this action, or one that failed since the last deploy, has made
+	// because the host had none, by the names of the spec.
 	Made []string `json:"made,omitempty"`
 	// Bytes is how much data the step moved: fetched, or copied.
 	Bytes int64 `json:"bytes,omitempty"`

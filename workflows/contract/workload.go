@@ -102,6 +102,8 @@ type ActionIn struct {
 	Attempts  int       `json:"attempts,omitempty"`
 	// Volumes, with Remove, removes named volumes too.
 	Volumes bool `json:"volumes,omitempty"`
+	// Since is the fence of the last deploy that succeeded on this host; zero if there was none.
+	Since int64 `json:"since,omitempty"`
 }
 
 // Shown is the action as lists show it while it is open.

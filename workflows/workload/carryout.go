@@ -35,7 +35,7 @@ func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepO
 	}
 	in := contract.ActionIn{
 		Ref: ref, Host: host, Instance: instance, Spec: d.Spec, Timings: e.s.Timings,
-		CreatedAt: d.StartedAt, Attempts: d.Try, Volumes: d.Volumes,
+		CreatedAt: d.StartedAt, Attempts: d.Try, Volumes: d.Volumes, Since: e.s.DataAt,
 	}
 	e.s.Doing.LaunchedAt = workflow.Now(ctx)
 	out, runID, err := act(ctx, d.Kind, in, e.s.Doing.LaunchedAt)

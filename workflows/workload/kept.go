@@ -38,6 +38,7 @@ func (s *State) noteLostData(d *Doing, made []string, now time.Time) {
 	if lost := slices.DeleteFunc(slices.Clone(made), func(name string) bool { return !slices.Contains(had, name) }); len(lost) > 0 {
 		s.AddCondition(v1.ReasonNotFound, fmt.Sprintf("on host %s these %s: %s", s.Placement.Host, what, strings.Join(lost, " ")), now)
 	}
+	s.DataAt = d.Fence
 	for _, name := range dataOf(d.Spec) {
 		if !slices.Contains(s.Data, name) && len(s.Data) < keepVolumes {
 			s.Data = append(s.Data, name)

@@ -24,6 +24,26 @@ func withVolumes(t *testing.T) *fixture {
 	return f.running()
 }
 
+// A host tells from it what was made by actions that failed, and could not say so.
+func TestActionsSaySinceWhenDataIsThere(t *testing.T) {
+	f := service(t, "", 0).running()
+	first := f.Deployed.Fence
+	require.Equal(t, first, f.DataAt)
+	f.ask(v1.VerbRestart).act(v1.VerbDeploy).fails(v1.ReasonPortConflict, false, contract.StepStart)
+	require.Equal(t, first, f.DataAt, "one that failed has told nothing")
+	f.now = f.NextTry
+	f.act(v1.VerbDeploy).ok()
+	require.Equal(t, f.Deployed.Fence, f.DataAt)
+	require.Greater(t, f.DataAt, first)
+
+	in := contract.StepIn{Ref: contract.Ref{Fence: 9}}
+	require.True(t, in.Anew(9), "it made it itself")
+	require.False(t, in.Anew(8), "the first deploy goes on with what another life of the name left")
+	in.Since = 7
+	require.True(t, in.Anew(8))
+	require.False(t, in.Anew(7))
+}
+
 // What is gone is made again, whatever came between; that its data is gone must not pass in silence.
 func TestDataThatWasMadeAgainIsToldOf(t *testing.T) {
 	web := func(volumes ...string) v1.Workload {

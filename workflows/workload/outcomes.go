@@ -36,7 +36,7 @@ func (s *State) Placed(p contract.PlaceOut) {
 	case s.Doing.Relocate && s.Placement != nil:
 		s.leaveHome(p)
 	case s.Placement == nil || s.Placement.Host != p.Host:
-		s.Placement, s.Data = &Placement{Host: p.Host}, nil
+		s.Placement, s.Data, s.DataAt = &Placement{Host: p.Host}, nil, 0
 		s.HostLost, s.HostForgotten, s.HostLease = false, false, 0
 	}
 	s.forgetRemain(p.Host) // what was left there is taken over

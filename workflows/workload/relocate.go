@@ -15,7 +15,9 @@ type Home struct {
 	// Placement is nil as long as the workload is on no host.
 	Placement *Placement `json:"placement,omitempty"`
 	// Data are the named volumes and managed disks that the workload has had there, by the names of the spec.
-	Data []string `json:"data,omitempty"`
+	// DataAt is the fence of the deploy that last had them.
+	Data   []string `json:"data,omitempty"`
+	DataAt int64    `json:"dataAt,omitempty"`
 	// Deployed is the last deploy that succeeded and was not stopped since.
 	Deployed *Deployed `json:"deployed,omitempty"`
 	// Seen is the latest observation.
