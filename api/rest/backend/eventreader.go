@@ -172,7 +172,7 @@ func (r *eventReader) observed(o contract.Observation) {
 	default:
 		return
 	}
-	if o.Message != "" {
+	if o.Message != "" && (o.Exit == nil || o.Message != o.Exit.Message) {
 		event.Message += ": " + contract.Clip(o.Message, 300)
 	}
 	r.tell(event)

@@ -66,6 +66,10 @@ func TestObservationsAreToldOnce(t *testing.T) {
 	killed.Attempt = 2
 	told = observes(t, r, killed)
 	require.Equal(t, "attempt 2: it was killed for want of memory (exit code 137): m", told[0].Message)
+	off := seq(7, contract.RunExited, &contract.Exit{Outcome: v1.ReasonExited, At: at.Add(time.Second), Message: "powered off"})
+	off.Message = "powered off"
+	told = observes(t, r, off)
+	require.Equal(t, "it exited with code 0: powered off", told[0].Message, "once, who says it twice")
 }
 
 func TestPositions(t *testing.T) {
