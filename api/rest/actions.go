@@ -18,6 +18,9 @@ func (s *server) listActions(c *gin.Context) (answer, error) {
 			v1.VerbRemove),
 		Outcome: oneOf(&p, "status", v1.OutcomeRunning, v1.OutcomeSucceeded, v1.OutcomeFailed, v1.OutcomeSuperseded),
 	}
+	if !q.Since.IsZero() && !q.Until.IsZero() && q.Since.After(q.Until) {
+		p.errs = append(p.errs, invalid("since", "is later than until")...)
+	}
 	if err := p.err(); err != nil {
 		return answer{}, err
 	}

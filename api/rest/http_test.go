@@ -52,6 +52,7 @@ func TestBadRequests(t *testing.T) {
 		"unknown kind":        {"GET", "/v1/workloads?kind=Pod", "", nil, 422, "kind"},
 		"quoting host":        {"GET", "/v1/workloads?host=a'%20OR%20'1", "", nil, 422, "host"},
 		"quoting label":       {"GET", "/v1/workloads?label=a%3D'", "", nil, 422, "label"},
+		"since after until":   {"GET", "/v1/actions?since=2026-02-01T00:00:00Z&until=2026-01-01T00:00:00Z", "", nil, 422, "since"},
 		"page too large":      {"GET", "/v1/workloads?limit=201", "", nil, 422, "limit"},
 		"tail of nothing":     {"GET", web + "/logs?tail=0", "", nil, 422, "tail"},
 		"a body for nobody":   {"POST", "/v1/hosts/h1/drain", `{"force":true}`, nil, 422, ""},

@@ -42,6 +42,7 @@ func actionsCommand(a *app) *cobra.Command {
 		m.Check("since", err)
 		f.Until, err = moment(now, until)
 		m.Check("until", err)
+		m.Require(f.Since.IsZero() || f.Until.IsZero() || !f.Since.After(f.Until), "since", "is later than --until")
 		if err := m.Err(); err != nil {
 			return err
 		}

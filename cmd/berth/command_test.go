@@ -51,6 +51,9 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 			[]string{"dev", "--hosts", "-1", "--listen", "0.0.0.0:1", "--temporal-bin", "/none/temporal", "--temporal-config", "/none/t.yaml"},
 			[]string{"hosts: ", "listen: ", "temporal-bin: ", "temporal-config: "},
 		},
+		"events, none":           {[]string{"events", "web", "--limit", "0"}, []string{"--limit must be at least 1"}},
+		"events, less than none": {[]string{"events", "web", "--follow", "--limit", "-1"}, []string{"--limit must be at least 0"}},
+		"actions of no time":     {[]string{"actions", "--since", "1h", "--until", "2h"}, []string{"since: is later than --until"}},
 		"dev, all on one port": {
 			[]string{"dev", "--listen", "127.0.0.1:28480", "--temporal-port", "27480", "--temporal-ui-port", "27480"},
 			[]string{"temporal-ui-port: is the port of Temporal itself"},

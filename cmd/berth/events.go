@@ -29,6 +29,13 @@ func eventsCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens; JSON is then written one event a line")
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many of the past")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		least := 1 // an empty list would say of no workload whether it is there
+		if follow {
+			least = 0
+		}
+		if limit < least {
+			return fmt.Errorf("--limit must be at least %d", least)
+		}
 		c, err := s.dial()
 		if err != nil {
 			return err
