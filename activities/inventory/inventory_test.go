@@ -217,7 +217,7 @@ func TestARecordBecomesATombstone(t *testing.T) {
 	require.True(t, rec.Tombstone())
 	require.Nil(t, rec.Spec)
 	require.Equal(t, record.WantedRemoved, rec.Wanted)
-	_, err = rec.Admit(5, contract.StepStart)
+	_, err = rec.Admit(contract.StepIn{Ref: contract.Ref{Fence: 5}}, contract.StepStart)
 	require.Equal(t, v1.ReasonStaleFence, contract.ReasonOf(err), "late work is still refused")
 	thing, ok := h.find(contract.ThingRecord, "web")
 	require.True(t, ok)

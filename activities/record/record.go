@@ -73,8 +73,10 @@ func (r Record) Tombstone() bool { return !r.RemovedAt.IsZero() }
 func (r Record) Acknowledged() bool { return r.Attempt > 0 && r.Acked == r.Attempt }
 
 // Admit says whether a step with this fence may act: nil if so, and contract.StaleFence if a later action was seen or the
-// fence's own action is finished. A retry of the very step that finished it gets that step's result.
-func (r Record) Admit(fence int64, step contract.Step) (*contract.StepOut, error) {
+// fence's own action is finished. A retry of the very step that finished it gets that step's result. A remove that is to take
+// volumes too is no retry of one that was to keep them: a fleet whose database was put back may number it alike.
+func (r Record) Admit(in contract.StepIn, step contract.Step) (*contract.StepOut, error) {
+	fence := in.Ref.Fence
 	switch {
 	case fence < r.Fence:
 		return nil, contract.StaleFence(fence, r.Fence)
@@ -82,7 +84,7 @@ func (r Record) Admit(fence int64, step contract.Step) (*contract.StepOut, error
 		return nil, nil
 	case step == contract.StepAcknowledge:
 		return nil, nil // it follows the end of the action whose attempt it acknowledges
-	case step == r.FinishedStep:
+	case step == r.FinishedStep && (!in.Volumes || r.DropVolumes == fence):
 		return r.FinishedOut, nil
 	default:
 		return nil, contract.StaleFence(fence, r.Finished)

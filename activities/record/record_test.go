@@ -46,9 +46,30 @@ func TestAdmit(t *testing.T) {
 		"an acknowledge of an older one is stale": {rec, 4, contract.StepAcknowledge, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := c.rec.Admit(c.fence, c.step)
+			out, err := c.rec.Admit(in(c.fence, 0), c.step)
 			require.Equal(t, c.stale, contract.ReasonOf(err) == v1.ReasonStaleFence, "%v", err)
 			require.Equal(t, c.out, out)
+		})
+	}
+}
+
+func TestARemoveOfVolumesIsNoRetryOfOneThatKeepsThem(t *testing.T) {
+	keep := in(5, 0)
+	take := keep
+	take.Volumes = true
+	for name, c := range map[string]struct {
+		done, asked contract.StepIn
+		stale       bool
+	}{
+		"again":                {keep, keep, false},
+		"again, with volumes":  {take, take, false},
+		"volumes were kept":    {keep, take, true},
+		"volumes were removed": {take, keep, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := record.Record{}.Begin(c.done, contract.StepRemove).Finish(contract.StepRemove, contract.StepOut{}, time.Now())
+			_, err := rec.Admit(c.asked, contract.StepRemove)
+			require.Equal(t, c.stale, contract.ReasonOf(err) == v1.ReasonStaleFence, "%v", err)
 		})
 	}
 }

@@ -200,7 +200,7 @@ func (r *Runner) run(ctx context.Context, c *Call, step contract.Step, work Func
 	if err != nil {
 		return out, err
 	}
-	done, err := rec.Admit(c.In.Ref.Fence, step)
+	done, err := rec.Admit(c.In, step)
 	if err != nil {
 		return out, err
 	}
