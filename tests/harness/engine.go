@@ -93,6 +93,7 @@ func (e *Engine) ready(ctx context.Context) error {
 
 // clear ends what the engine runs. Its directory is removed afterwards.
 func (e *Engine) clear() {
+	defer e.reap()
 	if e.Process == nil || !e.Running() {
 		return
 	}
@@ -104,6 +105,13 @@ func (e *Engine) clear() {
 		e.t.Errorf("remove the engine's containers: %s", ids)
 	}
 	e.Stop()
+}
+
+// reap kills the shims that an engine which crashed left behind.
+func (e *Engine) reap() {
+	if out, err := try("pkill", "--signal", "KILL", "--full", e.dir); err != nil && out != "" {
+		e.t.Errorf("kill what the engine left: %s", out)
+	}
 }
 
 // parent is the process that a process was started by.
