@@ -92,7 +92,7 @@ func (r *Runtime) devicesFree(ctx context.Context, workload string, wanted map[d
 	if len(wanted) == 0 {
 		return nil
 	}
-	all, err := r.driver.Find(ctx, r.hostLabels())
+	all, err := r.own(ctx, r.hostLabels())
 	if err != nil {
 		return err
 	}

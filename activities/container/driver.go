@@ -84,10 +84,10 @@ const (
 
 // Container is what an engine knows of a container.
 type Container struct {
-	ID     string
-	Labels map[string]string
-	Status Status
-	Health Health
+	ID, Name string
+	Labels   map[string]string
+	Status   Status
+	Health   Health
 	// HealthOutput is what the last health check said.
 	HealthOutput string
 	// StartedAt and FinishedAt are zero if it never was.

@@ -60,6 +60,7 @@ func (r *Runtime) remove(ctx context.Context, c *step.Call) (contract.StepOut, e
 // leave returns the named volumes that stay, after it has removed those that are to go.
 func (r *Runtime) leave(ctx context.Context, c *step.Call) ([]string, error) {
 	names, err := r.driver.FindVolumes(ctx, r.workloadLabels(c.In.Ref.Workload))
+	names = slices.DeleteFunc(names, func(name string) bool { return !r.named(contract.ThingVolume, name, c.In.Ref.Workload) })
 	if err != nil || !c.In.Volumes {
 		slices.Sort(names)
 		return names, err

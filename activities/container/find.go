@@ -12,12 +12,17 @@ import (
 
 // find returns the workload's containers, the one of the highest fence first.
 func (r *Runtime) find(ctx context.Context, workload string) ([]Container, error) {
-	all, err := r.driver.Find(ctx, r.workloadLabels(workload))
-	if err != nil {
-		return nil, err
-	}
+	all, err := r.own(ctx, r.workloadLabels(workload))
 	slices.SortFunc(all, func(a, b Container) int { return cmp.Compare(fenceOf(b), fenceOf(a)) })
-	return all, nil
+	return all, err
+}
+
+// own returns the containers with the labels that are Berth's by their names too: see named.
+func (r *Runtime) own(ctx context.Context, labels map[string]string) ([]Container, error) {
+	all, err := r.driver.Find(ctx, labels)
+	return slices.DeleteFunc(all, func(c Container) bool {
+		return !r.named(contract.ThingContainer, c.Name, c.Labels[LabelWorkload])
+	}), err
 }
 
 // choose tells the container that a start may keep from those that it replaces.

@@ -3,7 +3,6 @@ package container
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/berth-dev/berth/activities/inventory"
@@ -37,8 +36,7 @@ func (r *Runtime) things(ctx context.Context, kind contract.ThingKind, labels ma
 	return all, nil
 }
 
-// thing reads an object's marks. Labels alone do not make it Berth's: an image that was committed from a container hands
-// them on to whatever a user makes of it. The name tells the two apart.
+// thing reads an object's marks. What has another name than Berth gives is odd: see named.
 func (r *Runtime) thing(kind contract.ThingKind, o Object, now time.Time) contract.Thing {
 	t := contract.Thing{
 		Kind: kind, Name: o.Name, ID: o.ID, Workload: o.Labels[LabelWorkload],
@@ -47,8 +45,7 @@ func (r *Runtime) thing(kind contract.ThingKind, o Object, now time.Time) contra
 	if !o.CreatedAt.IsZero() {
 		t.Age, t.Known = max(0, now.Sub(o.CreatedAt)), true
 	}
-	own := r.name(t.Workload)
-	if v1.ValidateName(t.Workload) != nil || t.Name != own && !strings.HasPrefix(t.Name, own+".") {
+	if v1.ValidateName(t.Workload) != nil || !r.named(kind, t.Name, t.Workload) {
 		t.Odd = "it carries Berth's labels, but not the name that Berth gives"
 	}
 	return t

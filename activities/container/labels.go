@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
+	"strings"
 
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
@@ -62,6 +63,17 @@ func (r *Runtime) containerLabels(ref contract.Ref, spec *v1.ContainerSpec) map[
 // name is unique on the machine, also if several agents and fleets use its engine.
 func (r *Runtime) name(workload string, more ...string) string {
 	return contract.RuntimeName(r.cfg.Fleet, r.cfg.Host, workload, more...)
+}
+
+// named reports whether something has a name that Berth gives to what it makes of a kind for a workload. Labels alone do not
+// make a thing Berth's: an image that was committed from a container hands them on to whatever a user makes of it, and tools
+// copy them. What is not Berth's by its name too is never taken for the workload's, stopped or removed.
+func (r *Runtime) named(kind contract.ThingKind, name, workload string) bool {
+	own := r.name(workload)
+	if kind == contract.ThingContainer {
+		return name == own
+	}
+	return strings.HasPrefix(name, own+".")
 }
 
 func digest(spec *v1.ContainerSpec) string {

@@ -18,7 +18,7 @@ import (
 func stateOf(i dc.InspectResponse) container.Container {
 	c := container.Container{}
 	if i.ContainerJSONBase != nil {
-		c.ID = i.ID
+		c.ID, c.Name = i.ID, strings.TrimPrefix(i.Name, "/")
 	}
 	if i.Config != nil {
 		c.Labels = i.Config.Labels
