@@ -63,6 +63,9 @@ func (s *State) Enqueue(w contract.Waiter) {
 // Answers reports whether the workload's next message answers its wake.
 func (s *State) Answers(workload string) bool { return s.Woken != nil && s.Woken.Workload == workload }
 
+// Offered reports whether the room that a workload was woken for is still the last that its host has told of.
+func (s *State) Offered(workload string) bool { return s.Rooms[s.Woken.Host].Offered[workload] }
+
 // Refused notes what the workload that was woken could not get: who needs no less is not woken in vain. It comes before the
 // waiter's Enqueue.
 func (s *State) Refused(w contract.Waiter) {

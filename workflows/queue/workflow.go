@@ -13,7 +13,8 @@ type Input struct {
 	State           *State `json:"state,omitempty"`
 }
 
-// changeRefusals is the change since which a refusal speaks for all who need no less.
+// changeRefusals is the change since which a refusal speaks for all who need no less, and, from version 2 on, only of the room
+// that it was woken for: a host that said since then that it has room may have what was short.
 const changeRefusals = "queue-refusals"
 
 // changeBehind is the change since which a room is offered anew when those leave for whom others were kept from it.
@@ -27,8 +28,11 @@ func Queue(ctx workflow.Context, in Input) error {
 	}
 	loop := entity.New(ctx, s.ContinueAsNewAt)
 	entity.Signal(loop, contract.SignalEnqueue, func(w contract.Waiter) {
-		if s.Answers(w.Workload) && workflow.GetVersion(loop.Ctx, changeRefusals, workflow.DefaultVersion, 1) == 1 {
-			s.Refused(w)
+		if s.Answers(w.Workload) {
+			version := workflow.GetVersion(loop.Ctx, changeRefusals, workflow.DefaultVersion, 2)
+			if version == 1 || version == 2 && s.Offered(w.Workload) {
+				s.Refused(w)
+			}
 		}
 		s.Enqueue(w)
 	})
