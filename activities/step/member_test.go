@@ -80,3 +80,36 @@ func TestADebtOfWhatNeverCameLeavesATombstone(t *testing.T) {
 	require.Nil(t, e, "a later life of the name")
 	require.EqualValues(t, 1, runs.Load())
 }
+
+// The host did what an earlier remove asked, and went away before it could tell.
+func TestADebtOfWhatWasRemovedAlready(t *testing.T) {
+	var removes []bool
+	h := newHost(t, map[contract.Step]step.Func{
+		contract.StepRemove: func(_ context.Context, c *step.Call) (contract.StepOut, error) {
+			removes = append(removes, c.In.Volumes)
+			if c.In.Volumes {
+				return contract.StepOut{}, nil
+			}
+			return contract.StepOut{Kept: []string{"data"}}, nil
+		},
+	})
+	_, e := h.run(contract.StepRemove, 7, true)
+	require.Nil(t, e)
+	evict := func(fence int64, volumes bool) record.Record {
+		debt := contract.Debt{Workload: "web", Fence: fence, Volumes: volumes}
+		require.NoError(t, h.runner.Evict(t.Context(), kind{steps: h.steps}, debt))
+		require.True(t, h.record().Tombstone())
+		return h.record()
+	}
+	rec := evict(9, false)
+	require.Equal(t, []int64{9, 9}, []int64{rec.Fence, rec.Finished})
+	require.Equal(t, []string{"data"}, rec.FinishedOut.Kept, "what the remove kept is still there")
+	require.Equal(t, []bool{false}, removes)
+
+	evict(8, true)
+	require.Equal(t, []bool{false}, removes, "a later fence was seen")
+	rec = evict(10, true)
+	require.Equal(t, []bool{false, true}, removes, "the volumes are to go now")
+	require.Empty(t, rec.FinishedOut.Kept)
+	require.EqualValues(t, 10, rec.DropVolumes, "a sweep need not keep them")
+}

@@ -57,14 +57,15 @@ func (r *Runner) KeepExit(ctx context.Context, workload string, fence int64, exi
 }
 
 // Evict removes what a host still has of a workload that was let go: it runs elsewhere, or is wanted no more. Where nothing
-// is left it only sees to it that work of a lower fence, which may still be on its way, comes too late. What was
-// recorded under a higher fence is not touched.
+// is left it only sees to it that work of a lower fence, which may still be on its way, comes too late. An earlier remove may
+// have left named volumes: a debt that is to take them too removes once more. What was recorded under a higher fence is not
+// touched. rt may be nil where nothing was recorded, or only a remove.
 func (r *Runner) Evict(ctx context.Context, rt Runtime, debt contract.Debt) error {
 	rec, err := r.store.Get(debt.Workload)
 	if err != nil {
 		return err
 	}
-	if rec.Fence == 0 || rec.Tombstone() {
+	if rec.Fence == 0 || rec.Tombstone() && (rt == nil || !debt.Volumes) {
 		return r.bury(ctx, debt)
 	}
 	in := contract.StepIn{Last: true, Volumes: debt.Volumes, Ref: contract.Ref{
@@ -85,7 +86,8 @@ func (r *Runner) Evict(ctx context.Context, rt Runtime, debt contract.Debt) erro
 	}
 }
 
-// bury leaves a tombstone for a workload of which nothing is here: work of a lower fence may still be on its way.
+// bury leaves a tombstone for a workload of which nothing is here: work of a lower fence may still be on its way. What an
+// earlier remove kept is still kept, and stays recorded.
 func (r *Runner) bury(ctx context.Context, debt contract.Debt) error {
 	unlock, err := r.store.Lock(ctx, debt.Workload, lockWait)
 	if err != nil {
@@ -101,6 +103,10 @@ func (r *Runner) bury(ctx context.Context, debt contract.Debt) error {
 	case rec.Fence >= debt.Fence:
 		return nil
 	}
+	var out contract.StepOut
+	if rec.Tombstone() && rec.FinishedOut != nil {
+		out = *rec.FinishedOut
+	}
 	rec.Fence, rec.Wanted, rec.Verb = debt.Fence, record.WantedRemoved, v1.VerbRelocate
-	return r.store.Put(rec.Finish(contract.StepRemove, contract.StepOut{}, time.Now()))
+	return r.store.Put(rec.Finish(contract.StepRemove, out, time.Now()))
 }
