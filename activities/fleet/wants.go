@@ -37,6 +37,9 @@ func (a *Activities) want(ctx context.Context, name string) (contract.Want, erro
 		return w, unread("the status of workload", name, err)
 	}
 	w.Kind, w.Fence = meta.Kind, status.Fence
+	if !status.CreatedAt.IsZero() {
+		w.Born = status.CreatedAt.UnixMilli()
+	}
 	switch {
 	case info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING && !shown:
 		w.Presence, w.Busy = contract.PresenceOpen, true // its first apply is under way

@@ -34,6 +34,10 @@ func sweepCommand(a *app) *cobra.Command {
 		if !once && flags.any(cmd) {
 			return errors.New("--delete, --grace, --host and --allow-many go with --once")
 		}
+		// An unset variable must not turn a sweep of one host into one of all.
+		if cmd.Flags().Changed("host") && len(flags.Hosts) == 0 {
+			return errors.New("--host names no host")
+		}
 		request, err := flags.request()
 		if err != nil {
 			return err

@@ -221,6 +221,9 @@ type Want struct {
 	Fence   int64 `json:"f,omitempty"`
 	Running int64 `json:"r,omitempty"`
 	Since   int64 `json:"s,omitempty"`
+	// Born is when it was first applied, in milliseconds of Temporal's clock, in which fences begin: what has a lower fence
+	// was made by an earlier workload of its name. Zero if that is not known.
+	Born int64 `json:"c,omitempty"`
 }
 
 // Repair tells a workload or a host of what a sweep found.

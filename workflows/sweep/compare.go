@@ -187,6 +187,9 @@ func (c *comparison) ownerless(t contract.Thing) (ownerless, bool) {
 		return ownerless{why: "its workload is on host " + w.Host, proven: c.proven(t)}, true
 	case w.Presence == contract.PresenceOpen:
 		return ownerless{why: "its workload is on no host", proven: c.proven(t)}, true
+	case w.Presence == contract.PresenceRemoved && t.Fence < w.Born:
+		// What an earlier workload of the name left, perhaps on another host, is not what was asked to go with this one.
+		return ownerless{why: "an earlier workload of its name made it, and the later one was removed", proven: c.proven(t)}, true
 	case w.Presence == contract.PresenceRemoved:
 		// The record of a removal does not say what became of named volumes: the host's tombstone does.
 		return ownerless{why: "its workload was removed", proven: t.Kind != contract.ThingVolume || c.proven(t)}, true

@@ -54,6 +54,8 @@ func TestWhoHasAThing(t *testing.T) {
 	ageless := func(t *contract.Thing) { t.Age, t.Known = 0, false }
 	elsewhere := open(func(w *contract.Want) { w.Host = "h2" })
 	removed := contract.Want{Workload: "web", Presence: contract.PresenceRemoved, Fence: 6_000}
+	namesake, reborn := removed, removed
+	namesake.Born, reborn.Born = 5_001, 5_000
 	broken := contract.Want{Workload: "web", Presence: contract.PresenceBroken, Fence: 6_000}
 	const live = v1.Verdict("")
 	for name, c := range map[string]struct {
@@ -94,6 +96,11 @@ func TestWhoHasAThing(t *testing.T) {
 		"volume, with a debt":                     {thing: thing(contract.ThingVolume), debts: []contract.Debt{{Workload: "web", Fence: 5_000}}, verdict: v1.VerdictUnexplained},
 		"volume, with a debt that names volumes":  {thing: thing(contract.ThingVolume), debts: []contract.Debt{{Workload: "web", Fence: 5_000, Volumes: true}}, verdict: v1.VerdictOrphan, proven: true},
 		"record of a removed one":                 {thing: thing(contract.ThingRecord), want: removed, verdict: v1.VerdictOrphan, proven: true},
+		"disk of a removed one":                   {thing: thing(contract.ThingDisk), want: reborn, verdict: v1.VerdictOrphan, proven: true},
+		"disk of one before the removed one":      {thing: thing(contract.ThingDisk), want: namesake, verdict: v1.VerdictUnexplained},
+		"the same, with a tombstone":              {thing: thing(contract.ThingDisk), want: namesake, beside: []contract.Thing{tombstone(5_000)}, verdict: v1.VerdictOrphan, proven: true},
+		"record of one before the removed one":    {thing: thing(contract.ThingRecord), want: namesake, verdict: v1.VerdictUnexplained},
+		"domain of one before the removed one":    {thing: thing(contract.ThingDomain), want: namesake, verdict: v1.VerdictOrphan},
 		"later than its removal":                  {thing: thing(contract.ThingVolume, func(t *contract.Thing) { t.Fence = 6_001 }), want: removed, verdict: v1.VerdictUnexplained},
 		"terminated":                              {thing: thing(contract.ThingDomain), want: broken, verdict: v1.VerdictOrphan},
 		"disk of a terminated one":                {thing: thing(contract.ThingDisk), want: broken, verdict: v1.VerdictUnexplained},

@@ -51,7 +51,7 @@ func checkOrphan(t *rapid.T, v View, wants map[string]contract.Want, f Finding) 
 		return
 	}
 	volume := thing.Kind == contract.ThingVolume
-	proof := w.Presence == contract.PresenceRemoved && thing.Fence <= w.Fence && !volume
+	proof := w.Presence == contract.PresenceRemoved && thing.Fence >= w.Born && thing.Fence <= w.Fence && !volume
 	for _, d := range v.Ledger.Debts {
 		proof = proof || d.Workload == thing.Workload && d.Fence >= thing.Fence && (d.Volumes || !volume)
 	}
@@ -128,6 +128,7 @@ func drawWants(t *rapid.T) map[string]contract.Want {
 			Busy: rapid.Bool().Draw(t, "busy"), Host: rapid.SampledFrom([]string{"", "h1", "h2"}).Draw(t, "host"),
 			Fence: rapid.Int64Range(998, 1_006).Draw(t, "fence"), Running: rapid.Int64Range(0, 3).Draw(t, "running"),
 			Since: rapid.SampledFrom([]int64{8_000, 9_001}).Draw(t, "since"),
+			Born:  rapid.SampledFrom([]int64{0, 1_000, 1_003}).Draw(t, "born"),
 		}
 	}
 	return wants
