@@ -34,7 +34,7 @@ func TestCopiedLabelsMakeNothingBerths(t *testing.T) {
 	_, err := h.cl.VolumeCreate(t.Context(), volume.CreateOptions{Name: h.fleet + "-copy", Labels: labels})
 	require.NoError(t, err)
 
-	require.Equal(t, []string{h.inspect(id).NetworkSettings.IPAddress}, h.observe("web").Addresses, "the copies say nothing of the workload")
+	require.Equal(t, []string{h.inspect(id).NetworkSettings.Networks["bridge"].IPAddress}, h.observe("web").Addresses, "the copies say nothing of the workload")
 	for name, thing := range h.listed(contract.ThingContainer) {
 		require.Equal(t, name != own, thing.Odd != "", name)
 	}
