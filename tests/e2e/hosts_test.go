@@ -215,6 +215,15 @@ func TestAForgottenHost(t *testing.T) {
 	h, err := f.Client().Forget(t.Context(), "h1")
 	require.NoError(t, err)
 	require.Equal(t, v1.HostForgotten, h.State)
+	for verb, host := range map[string]string{"drain": "h1", "runtimes/docker/disable": "h1", "adopt": "h2", "forget": "h2"} {
+		code, body := f.Call(http.MethodPost, "/v1/hosts/"+host+"/"+verb, nil)
+		require.Equal(t, http.StatusUnprocessableEntity, code, verb)
+		require.Contains(t, string(body), `"advice"`, verb)
+	}
+	for _, verb := range []string{"cordon", "uncordon", "drain", "forget", "adopt", "runtimes/docker/enable"} {
+		code, _ := f.Call(http.MethodPost, "/v1/hosts/h3/"+verb, nil)
+		require.Equal(t, http.StatusNotFound, code, "nobody has heard of h3: "+verb)
+	}
 	agents["h1"].Launch()
 	require.NotZero(t, agents["h1"].Await(soon), "the agent is refused, and ends")
 	require.Contains(t, agents["h1"].Log(), "berth adopt h1")

@@ -71,13 +71,8 @@ func (s *State) Paid(p contract.DebtsPaid, now time.Time) {
 // Forget gives a host up that will not come back: its debts are dropped, its instance is barred, and its workloads are told
 // that it is lost. Another machine may take its name.
 func (s *State) Forget(now time.Time) error {
-	switch s.Phase {
-	case v1.HostOnline, v1.HostJoining:
-		return contract.Permanent(v1.ReasonInvalid, "stop its agent first; if it is only to take no work, cordon or drain it",
-			"host %s is %s: only a host that is away can be forgotten", s.Name, s.Phase)
-	case v1.HostForgotten:
-		return nil
-	case v1.HostOffline, v1.HostLeft:
+	if err := s.checkForget(); err != nil || s.Phase == v1.HostForgotten {
+		return err
 	}
 	s.endDrain()
 	remains := append(debtors(s.Debts), sortedKeys(s.Ledger.Entries)...)
@@ -94,12 +89,10 @@ func (s *State) Forget(now time.Time) error {
 	return nil
 }
 
-// Adopt lets forgotten instances of this host in again. What they held and owed counts again once they are back.
+// Adopt lets forgotten instances of this host in again; see checkAdopt. What they held and owed counts again once they are back.
 func (s *State) Adopt(now time.Time) {
 	s.Barred, s.Changed = nil, now
-	if s.Phase == v1.HostForgotten {
-		s.Message = "adopted; start its agent"
-	}
+	s.Message = "adopted; start its agent"
 }
 
 // leave puts aside what the machine holds and owes, and makes room for another one under the host's name.

@@ -163,21 +163,7 @@ func (s *State) Capability(c contract.Capability, now time.Time) {
 	s.offerRoom()
 }
 
-// checkChange refuses a change of a runtime that the host does not know: nothing would ever be switched off by it.
-func (s *State) checkChange(c contract.HostChange) error {
-	var names []string
-	for _, r := range s.Runtimes {
-		names = append(names, r.Name)
-	}
-	for _, name := range union(c.DisableRuntimes, c.EnableRuntimes) {
-		if !slices.Contains(names, name) && !slices.Contains(s.Disabled, name) {
-			return contract.Permanent(v1.ReasonNotFound, "use one of "+strings.Join(names, ", "), "host %s has no runtime %q", s.Name, name)
-		}
-	}
-	return nil
-}
-
-// Change does what an admin asks: cordon, uncordon, drain, switch a runtime off or on.
+// Change does what an admin asks: cordon, uncordon, drain, switch a runtime off or on. See checkChange.
 func (s *State) Change(c contract.HostChange, now time.Time) {
 	if c.Cordon != nil {
 		s.Cordoned = *c.Cordon

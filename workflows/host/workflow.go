@@ -107,7 +107,8 @@ func handleAway(loop *entity.Loop, s *State) error {
 	if err != nil {
 		return err
 	}
-	err = entity.Update(loop, contract.UpdateForget, func(workflow.Context, struct{}) (v1.Host, error) {
+	forgettable := func(struct{}) error { return contract.AsActivityError(s.checkForget()) }
+	err = entity.CheckedUpdate(loop, contract.UpdateForget, forgettable, func(workflow.Context, struct{}) (v1.Host, error) {
 		err := s.Forget(now())
 		return s.View(), contract.AsActivityError(err)
 	})
@@ -115,7 +116,8 @@ func handleAway(loop *entity.Loop, s *State) error {
 		return err
 	}
 	entity.Signal(loop, contract.SignalDebtsPaid, func(p contract.DebtsPaid) { s.Paid(p, now()) })
-	return entity.Update(loop, contract.UpdateAdopt, func(workflow.Context, struct{}) (v1.Host, error) {
+	adoptable := func(struct{}) error { return contract.AsActivityError(s.checkAdopt()) }
+	return entity.CheckedUpdate(loop, contract.UpdateAdopt, adoptable, func(workflow.Context, struct{}) (v1.Host, error) {
 		s.Adopt(now())
 		return s.View(), nil
 	})
