@@ -21,12 +21,7 @@ func (r *Runner) Restart(ctx context.Context, rt Runtime, workload string, count
 	if err != nil || !still(rec) || rec.Spec == nil {
 		return err
 	}
-	c := &Call{
-		In: contract.StepIn{Spec: *rec.Spec, Ref: contract.Ref{
-			Workload: workload, Kind: rec.Kind, Generation: rec.Generation, Fence: rec.Fence, Verb: rec.Verb, Attempt: rec.Attempt,
-		}},
-		Dir: r.store.Dir(workload), Record: rec, store: r.store, exclusive: true, mayAct: r.MayAct,
-	}
+	c := r.ownCall(rec)
 	leave, err := r.strictHere(c, *rec.Spec)
 	if err != nil {
 		return err
@@ -39,6 +34,31 @@ func (r *Runner) Restart(ctx context.Context, rt Runtime, workload string, count
 		}
 	}
 	return rt.Restart(ctx, c)
+}
+
+// Mend lets a runtime put right what it found of a workload that runs, under its lock. It does nothing if, once the lock is held,
+// still says that the record no longer asks for it. done says what was put right, if anything was.
+func (r *Runner) Mend(ctx context.Context, rt Mender, workload string, still func(record.Record) bool) (done string, err error) {
+	unlock, err := r.store.Lock(ctx, workload, lockWait)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	rec, err := r.store.Get(workload)
+	if err != nil || !still(rec) || rec.Spec == nil {
+		return "", err
+	}
+	return rt.Mend(ctx, r.ownCall(rec))
+}
+
+// ownCall is a call that no action asked for: it works under the fence of the last one. The lock is held, and there is a spec.
+func (r *Runner) ownCall(rec record.Record) *Call {
+	return &Call{
+		In: contract.StepIn{Spec: *rec.Spec, Ref: contract.Ref{
+			Workload: rec.Workload, Kind: rec.Kind, Generation: rec.Generation, Fence: rec.Fence, Verb: rec.Verb, Attempt: rec.Attempt,
+		}},
+		Dir: r.store.Dir(rec.Workload), Record: rec, store: r.store, exclusive: true, mayAct: r.MayAct,
+	}
 }
 
 // KeepExit persists how a job's attempt ended, so that it is told again until the control plane has recorded it.

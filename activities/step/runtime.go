@@ -36,3 +36,10 @@ type Runtime interface {
 	// Logs returns the last lines of the workload's output, oldest first.
 	Logs(ctx context.Context, r record.Record, tail int) ([]string, error)
 }
+
+// Mender is a Runtime that can put something right about a workload that runs, and does so where Observe says Mend.
+type Mender interface {
+	// Mend runs under the lock. It neither starts nor ends anything. done says in a few words what was wrong and was put right;
+	// it is empty if nothing was.
+	Mend(ctx context.Context, c *Call) (done string, err error)
+}

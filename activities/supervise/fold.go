@@ -63,7 +63,7 @@ func (s *Supervisor) answered(r record.Record, o contract.Observation) bool {
 	if s.owed[r.Workload] || s.sent[r.Workload].fence >= r.Fence || r.Finished != r.Fence || out == nil || r.Attempt > 0 {
 		return false
 	}
-	if o.State != contract.RunRunning || o.Restarts > 0 || out.StartedAt.IsZero() || !o.StartedAt.Equal(out.StartedAt) ||
+	if o.State != contract.RunRunning || len(o.Findings) > 0 || o.Restarts > 0 || out.StartedAt.IsZero() || !o.StartedAt.Equal(out.StartedAt) ||
 		!slices.Equal(o.Addresses, out.Addresses) || !slices.Equal(o.Ports, out.Ports) {
 		return false
 	}
@@ -79,6 +79,9 @@ func observationKey(o contract.Observation) string {
 	key := string(o.State) + "|" + o.StartedAt.String() + "|" + strconv.Itoa(o.Restarts) + "|" + strconv.FormatInt(o.Fence, 10) + "|" + o.Message
 	for _, a := range slices.Concat(o.Addresses, o.Ports) {
 		key += "|" + a
+	}
+	for _, f := range o.Findings {
+		key += "|" + string(f.Reason) + "|" + f.Message
 	}
 	if o.Exit != nil {
 		key += "|" + strconv.Itoa(o.Exit.Code) + string(o.Exit.Outcome) + "|" + o.Exit.Message // why it can't be started again

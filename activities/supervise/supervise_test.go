@@ -30,6 +30,9 @@ type machine struct {
 	// hangs makes looks at that workload wait until their time is over, broken makes restarts fail.
 	hangs  string
 	broken error
+	// undefined is something that Mend puts right, mends how often it was tried.
+	undefined bool
+	mends     int
 }
 
 func (m *machine) Kind() v1.Kind { return v1.KindContainer }
@@ -43,7 +46,11 @@ func (m *machine) Observe(ctx context.Context, r record.Record) (contract.Observ
 		m.mu.Lock()
 		return contract.Observation{}, ctx.Err()
 	}
-	return contract.Observation{State: m.state, Exit: m.exit}, m.err
+	o := contract.Observation{State: m.state, Exit: m.exit, Mend: m.undefined}
+	if m.undefined {
+		o.Findings = []contract.Finding{{Reason: v1.ReasonUndefined, Message: "it was undefined"}}
+	}
+	return o, m.err
 }
 
 func (m *machine) Restart(context.Context, *step.Call) error {

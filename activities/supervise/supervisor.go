@@ -63,8 +63,8 @@ type Config struct {
 type Supervisor struct {
 	Config
 	runtimes map[v1.Kind]step.Runtime
-	// looks, starts and news are the workloads to look at, to start again, and to tell of.
-	looks, starts, news *queue
+	// looks, starts, mends and news are the workloads to look at, to start again, to put right, and to tell of.
+	looks, starts, mends, news *queue
 
 	mu   sync.Mutex
 	seq  int64
@@ -74,6 +74,7 @@ type Supervisor struct {
 	// owed are the workloads of which nothing has been told under this lease, though they were there when it began.
 	owed     map[string]bool
 	restarts map[string]*restartState
+	mended   map[string]mended
 }
 
 // sight is what a look saw, and the record by which it looked.
@@ -85,8 +86,9 @@ type sight struct {
 // New returns a supervisor. Run makes it work.
 func New(c Config) *Supervisor {
 	s := &Supervisor{
-		Config: c, runtimes: map[v1.Kind]step.Runtime{}, looks: newQueue(), starts: newQueue(), news: newQueue(),
+		Config: c, runtimes: map[v1.Kind]step.Runtime{}, looks: newQueue(), starts: newQueue(), mends: newQueue(), news: newQueue(),
 		sent: map[string]sent{}, seen: map[string]sight{}, owed: map[string]bool{}, restarts: map[string]*restartState{},
+		mended: map[string]mended{},
 	}
 	for _, rt := range c.Runtimes {
 		s.runtimes[rt.Kind()] = rt
@@ -102,6 +104,7 @@ func (s *Supervisor) Run(ctx context.Context) {
 	}
 	wg.Go(func() { s.looks.serve(ctx, s.look) })
 	wg.Go(func() { s.starts.serve(ctx, s.restart) })
+	wg.Go(func() { s.mends.serve(ctx, s.mend) })
 	wg.Go(func() { s.news.serve(ctx, s.tell) })
 	wg.Wait()
 }
@@ -174,6 +177,7 @@ func (s *Supervisor) look(ctx context.Context, workload string) {
 		return
 	}
 	s.explainStop(r, o)
+	s.explainMend(r, &o)
 	switch {
 	case r.Attempt > 0:
 		s.keepExit(ctx, r, o)
@@ -187,6 +191,7 @@ func (s *Supervisor) look(ctx context.Context, workload string) {
 		s.noteRunning(workload)
 	}
 	s.saw(r, o)
+	s.mendLater(r, o)
 }
 
 // keepExit makes the end of a job's attempt durable, so that it is recalled when the container is gone.

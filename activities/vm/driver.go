@@ -43,8 +43,8 @@ type Driver interface {
 	RemoveDHCPHost(ctx context.Context, network string, host DHCPHost) error
 
 	// Watch calls connected once when it listens, then changed with the name of each domain whose state changed, until
-	// ctx ends or the connection breaks, which is an error.
-	Watch(ctx context.Context, connected func(), changed func(domain string)) error
+	// ctx ends or the connection breaks, which is an error. If the domain has ended just now, ended says how; else it is empty.
+	Watch(ctx context.Context, connected func(), changed func(domain string, ended Ending)) error
 }
 
 // Capabilities are what a host's hypervisor can do.
@@ -90,8 +90,11 @@ type Domain struct {
 	Why string
 	// Ending is set for PowerOff.
 	Ending Ending
-	// XML is its persistent definition.
+	// XML is its persistent definition, or what that would be if it has none.
 	XML string
+	// Transient is true if it has no definition: it vanishes when it ends. Berth makes none such, but who undefines a domain
+	// that runs does.
+	Transient bool
 	// Cards are the network cards of a domain that runs.
 	Cards []Card
 }

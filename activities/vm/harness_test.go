@@ -40,6 +40,8 @@ type host struct {
 	runner  *step.Runner
 	rt      *vm.Runtime
 	fence   int64
+	// another is another runtime over the same, as of an agent that has just started.
+	another func() *vm.Runtime
 }
 
 // newHost makes a host over a hypervisor. All that it leaves is removed when the test ends.
@@ -61,7 +63,8 @@ func newHost(t *testing.T, uri string) *host {
 	if uri == syntheticURI {
 		cfg.DomainType = "test"
 	}
-	h.rt = vm.New(cfg, h.driver, cache)
+	h.another = func() *vm.Runtime { return vm.New(cfg, h.driver, cache) }
+	h.rt = h.another()
 	h.reopen()
 	t.Cleanup(func() { h.stopRunner(); h.destroyAll() })
 	return h

@@ -21,13 +21,23 @@ func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Obse
 	if err != nil {
 		return contract.Observation{}, err
 	}
+	// Without a state only the time of the start is not known.
+	s, unread := readState(r.dir(rec.Workload))
+	if unread == nil && (d != nil || rec.Attempt > 0) {
+		o.StartedAt = s.Boot.At
+	}
 	if d == nil {
 		o.State = contract.RunAbsent
+		if exit := r.vanished(ctx, rec, s.Boot); exit != nil {
+			o.State, o.Exit, o.Message = contract.RunExited, exit, exit.Message
+		}
 		return o, nil
 	}
-	// Without a state only the time of the start is not known.
-	if s, err := readState(r.dir(rec.Workload)); err == nil {
-		o.StartedAt = s.Boot.At
+	if d.Transient {
+		o.Mend = d.mark.Fence <= rec.Fence // a later one is another record's
+		o.Findings = append(o.Findings, contract.Finding{
+			Reason: v1.ReasonUndefined, Message: "its domain was undefined while it runs",
+		})
 	}
 	switch d.Power {
 	case PowerRunning:
@@ -119,8 +129,11 @@ func (r *Runtime) Watch(ctx context.Context, changed func(workload string)) erro
 			r.log.Warn("networks that are removed under guests are not noticed at once", "error", err)
 		}
 	})
-	return r.driver.Watch(ctx, func() { changed("") }, func(domain string) {
+	return r.driver.Watch(ctx, func() { changed("") }, func(domain string, how Ending) {
 		if workload, ours := r.ids.workload(domain); ours {
+			if how != "" {
+				r.heard.note(domain, how, time.Now())
+			}
 			changed(workload)
 		}
 	})

@@ -41,6 +41,8 @@ type Runtime struct {
 	driver Driver
 	images Images
 	log    *slog.Logger
+	// heard is how domains ended: those that have no definition can't be asked.
+	heard hearsay
 }
 
 var _ step.Runtime = (*Runtime)(nil)
@@ -51,7 +53,7 @@ func New(cfg Config, driver Driver, images Images) *Runtime {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Runtime{cfg: cfg, ids: identity{cfg.Fleet, cfg.Host}, driver: driver, images: images, log: log}
+	return &Runtime{cfg: cfg, ids: identity{cfg.Fleet, cfg.Host}, driver: driver, images: images, log: log, heard: hearsay{ends: map[string]ended{}}}
 }
 
 // Kind is the kind of workload that it runs.

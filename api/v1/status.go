@@ -61,6 +61,7 @@ const (
 	ReasonUnavailable        Reason = "Unavailable"
 	ReasonUnauthorized       Reason = "Unauthorized"
 	ReasonForbidden          Reason = "Forbidden"
+	ReasonUndefined          Reason = "Undefined"
 	ReasonMalformedSignal    Reason = "MalformedSignal"
 	ReasonCancelIgnored      Reason = "CancelIgnored"
 	ReasonInternal           Reason = "Internal"
@@ -118,7 +119,8 @@ type Status struct {
 	Addresses []string `json:"addresses,omitempty"`
 	// Ports are the published ports as the host gave them, "8080:80/tcp" each; at most 16.
 	Ports []string `json:"ports,omitempty"`
-	// Conditions are things that a user should know and that change nothing, for example a malformed signal.
+	// Conditions are things that a user should know and that change nothing, at most 3. What the host sees is there as long as
+	// it holds; what has happened once, for example a malformed signal, until a later request has been carried out.
 	Conditions []Condition `json:"conditions,omitempty"`
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,6 +27,7 @@ func TestVMs(t *testing.T) {
 		{"from a URL to Running to gone", func(t *testing.T, f *harness.Fleet) { vmLife(t, f, own) }},
 		{"what is undefined behind its back is made again with its disk", vmMadeAgain},
 		{"killed, and undefined while it runs", vmKilled},
+		{"a job that is undefined while it runs", vmUndefinedJob},
 		{"deleted while it boots", func(t *testing.T, f *harness.Fleet) { vmDeletedInBoot(t, f, own) }},
 		{"deleted while its image is fetched", vmDeletedInFetch},
 		{"a boot that says nothing times out", vmBootTimeout},
@@ -256,15 +258,44 @@ func vmKilled(t *testing.T, f *harness.Fleet) {
 	require.NotEqual(t, before, after)
 
 	harness.Virsh(t, "undefine", name)
-	require.Equal(t, v1.PhaseRunning, f.Workload("vm-killed").Status.Phase)
+	awaitDefinedAgain(t, f, "vm-killed")
 	require.Equal(t, after, domainID(t, f, "vm-killed"), "it runs on")
-	harness.Virsh(t, "destroy", name) // with which it is gone
-	f.AwaitWorkload("vm-killed", long, "it is made again", func(v v1.View) bool {
-		return v.Status.Phase == v1.PhaseRunning && v.Status.Settled && v.Status.Restarts == 0
+	harness.Virsh(t, "destroy", name)
+	f.AwaitWorkload("vm-killed", long, "it is started again, as any other", func(v v1.View) bool {
+		return v.Status.Phase == v1.PhaseRunning && strings.Contains(v.Status.Message, "destroyed")
 	})
 	require.True(t, running(t, f, "vm-killed"))
 	remove(t, f, "vm-killed")
 	require.Empty(t, domainsOf(t, f, "vm-killed"))
+}
+
+// awaitDefinedAgain waits until a workload says that its domain was undefined and that its host has put that right.
+func awaitDefinedAgain(t *testing.T, f *harness.Fleet, workload string) {
+	t.Helper()
+	v := f.AwaitWorkload(workload, soon, "it says that its domain is defined again", func(v v1.View) bool {
+		return slices.ContainsFunc(v.Status.Conditions, func(c v1.Condition) bool {
+			return c.Reason == v1.ReasonUndefined && strings.Contains(c.Message, "has defined it again")
+		})
+	})
+	require.Equal(t, v1.PhaseRunning, v.Status.Phase)
+	require.Contains(t, harness.Virsh(t, "list", "--persistent", "--name"), containerName(f, workload))
+}
+
+// vmUndefinedJob takes the definition away from under a job, which ends as it ends.
+func vmUndefinedJob(t *testing.T, f *harness.Fleet) {
+	oneGuest(t)
+	f.Apply(vm(f, "vm-job", harness.ServeFile(t, harness.GuestImage(t)).URL, "", "type: job", ready))
+	f.AwaitPhase("vm-job", long, v1.PhaseRunning)
+	before, began := domainID(t, f, "vm-job"), time.Now()
+	harness.Virsh(t, "undefine", containerName(f, "vm-job"))
+	awaitDefinedAgain(t, f, "vm-job")
+	t.Logf("from the undefine to the status: at most %s", time.Since(began).Round(time.Millisecond))
+	require.Equal(t, before, domainID(t, f, "vm-job"), "it runs on")
+	harness.Virsh(t, "shutdown", containerName(f, "vm-job"))
+	v := f.AwaitPhase("vm-job", long, v1.PhaseSucceeded)
+	require.Empty(t, v.Status.Conditions)
+	require.Equal(t, 0, *v.Status.ExitCode)
+	remove(t, f, "vm-job")
 }
 
 func vmDeletedInBoot(t *testing.T, f *harness.Fleet, own string) {

@@ -140,6 +140,10 @@ type Observation struct {
 	// Repeated says how many observations were folded into this one.
 	Repeated int    `json:"repeated,omitempty"`
 	Message  string `json:"message,omitempty"`
+	// Findings are what else is to be known of it.
+	Findings []Finding `json:"findings,omitempty"`
+	// Mend is true if the host is to put right what it found. It is not sent.
+	Mend bool `json:"-"`
 	// Sweep is set if a sweep says it, and not the host's agent: what is wanted is absent. It is not ordered by the numbers.
 	Sweep *SweepObservation `json:"sweep,omitempty"`
 }

@@ -73,7 +73,7 @@ func (s *State) Succeeded(out contract.StepOut, now time.Time) Ledger {
 	if d.Leave {
 		s.drained(now)
 	} else {
-		s.DoneSeq = max(s.DoneSeq, d.Seq)
+		s.done(d.Seq)
 	}
 	switch d.Kind {
 	case v1.VerbRemove:
@@ -225,7 +225,7 @@ func (s *State) Note(step Step) Ledger {
 		}
 		return s.settle(s.Deployed.Fence, idle(s.Deployed.Needs))
 	}
-	s.DoneSeq = s.WantedSeq
+	s.done(s.WantedSeq)
 	if s.Wanted == WantRemoved {
 		s.Removed = true
 	}
@@ -244,6 +244,7 @@ func (s *State) Observe(o contract.Observation, now time.Time) bool {
 	if s.Placement == nil || s.Placement.Host != o.Host || o.Fence > s.Fence || !o.After(s.Seen) {
 		return false
 	}
+	o.Findings = s.dated(o, now)
 	s.Seen, s.RestartAt = o, time.Time{}
 	if o.RestartIn > 0 {
 		s.RestartAt = now.Add(o.RestartIn)

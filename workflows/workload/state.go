@@ -82,9 +82,10 @@ type State struct {
 	CreatedAt time.Time `json:"createdAt"`
 	ChangedAt time.Time `json:"changedAt"`
 	// Shown is the phase that ChangedAt belongs to.
-	Shown      v1.Phase       `json:"shown"`
-	Conditions []v1.Condition `json:"conditions,omitempty"`
-	Requests   []Request      `json:"requests,omitempty"`
+	Shown v1.Phase `json:"shown"`
+	// Conditions are what has happened since the last request that was carried out, oldest first.
+	Conditions []Condition `json:"conditions,omitempty"`
+	Requests   []Request   `json:"requests,omitempty"`
 	// Past are the last actions that ended, oldest first: they are shown when Temporal has forgotten them.
 	Past []Past `json:"past,omitempty"`
 }
@@ -189,9 +190,8 @@ type Request struct {
 }
 
 const (
-	keepRequests   = 100
-	keepAttempts   = 20
-	keepConditions = 3
+	keepRequests = 100
+	keepAttempts = 20
 )
 
 // Busy reports whether something is under way that a new run could not carry on.
@@ -234,12 +234,4 @@ func (s *State) answer(id string, changed contract.Changed) contract.Accepted {
 		}
 	}
 	return a
-}
-
-// AddCondition notes something that a user should know and that changes nothing.
-func (s *State) AddCondition(reason v1.Reason, message string, now time.Time) {
-	s.Conditions = append(s.Conditions, v1.Condition{Reason: reason, Message: contract.Clip(message, 160), At: now})
-	if n := len(s.Conditions) - keepConditions; n > 0 {
-		s.Conditions = s.Conditions[n:]
-	}
 }

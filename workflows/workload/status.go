@@ -12,7 +12,7 @@ import (
 func (s *State) Status(now time.Time) v1.Status {
 	st := v1.Status{
 		Generation: s.Generation, Fence: s.Fence, SpecDigest: s.Digest,
-		CreatedAt: s.CreatedAt, Tries: s.Tries, Conditions: s.Conditions, Restarts: s.restarts(),
+		CreatedAt: s.CreatedAt, Tries: s.Tries, Conditions: s.conditions(), Restarts: s.restarts(),
 	}
 	st.Seq, st.Settled = s.Seq, s.visible() == nil && s.DoneSeq >= s.WantedSeq
 	if c := s.Workload.Spec(); c != nil {

@@ -11,6 +11,7 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 	"github.com/stretchr/testify/require"
 
+	"github.com/berth-dev/berth/activities/vm"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -141,7 +142,7 @@ func TestReconnectsAfterABreak(t *testing.T) {
 	require.NoError(t, err)
 
 	connected, ended := make(chan struct{}), make(chan error, 1)
-	go func() { ended <- d.Watch(ctx, func() { close(connected) }, func(string) {}) }()
+	go func() { ended <- d.Watch(ctx, func() { close(connected) }, func(string, vm.Ending) {}) }()
 	<-connected
 	r.breakAll()
 	unavailable(t, <-ended)

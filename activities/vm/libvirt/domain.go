@@ -40,7 +40,11 @@ func (d *Driver) Domain(ctx context.Context, name string) (vm.Domain, error) {
 		if err != nil {
 			return vm.Domain{}, err
 		}
-		found := vm.Domain{Name: dom.Name, UUID: uuid.UUID(dom.UUID).String(), XML: xml}
+		persistent, err := l.DomainIsPersistent(dom)
+		if err != nil {
+			return vm.Domain{}, err
+		}
+		found := vm.Domain{Name: dom.Name, UUID: uuid.UUID(dom.UUID).String(), XML: xml, Transient: persistent == 0}
 		found.Power, found.Why, found.Ending = power(golibvirt.DomainState(state), reason)
 		if found.Power == vm.PowerRunning {
 			found.Cards = cards(l, dom)

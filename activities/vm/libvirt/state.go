@@ -39,6 +39,24 @@ func shutoffEnding(reason golibvirt.DomainShutoffReason) vm.Ending {
 	}
 }
 
+// eventEnding says how a domain ended of which an event says that it has; empty for other events. After a start that failed
+// libvirt says the same as after a QEMU that is gone: of a guest that ran it is a crash.
+func eventEnding(e golibvirt.DomainEventLifecycleMsg) vm.Ending {
+	if golibvirt.DomainEventType(e.Event) != golibvirt.DomainEventStopped {
+		return ""
+	}
+	switch golibvirt.DomainEventStoppedDetailType(e.Detail) { // the others say nothing about how the guest ended
+	case golibvirt.DomainEventStoppedShutdown:
+		return vm.EndingShutdown
+	case golibvirt.DomainEventStoppedDestroyed:
+		return vm.EndingDestroyed
+	case golibvirt.DomainEventStoppedCrashed, golibvirt.DomainEventStoppedFailed:
+		return vm.EndingCrashed
+	default:
+		return vm.EndingUnknown
+	}
+}
+
 func pauseReason(reason golibvirt.DomainPausedReason) string {
 	switch reason { // the others are moments of operations that Berth does not do
 	case golibvirt.DomainPausedUser:

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/berth-dev/berth/activities/vm"
 )
 
 var errBroken = errors.New("the connection to libvirt broke")
 
 // Watch reports changes of domains, on a connection of its own.
-func (d *Driver) Watch(ctx context.Context, connected func(), changed func(domain string)) error {
+func (d *Driver) Watch(ctx context.Context, connected func(), changed func(domain string, ended vm.Ending)) error {
 	const doing = "watch the domains"
 	c, err := open(ctx, d.socket, d.uri)
 	if err != nil {
@@ -35,7 +37,7 @@ func (d *Driver) Watch(ctx context.Context, connected func(), changed func(domai
 	// else stay blocked on it.
 	for e := range events {
 		if ctx.Err() == nil {
-			changed(e.Dom.Name)
+			changed(e.Dom.Name, eventEnding(e))
 		}
 	}
 	if ctx.Err() != nil {
