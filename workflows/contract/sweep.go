@@ -114,7 +114,7 @@ type InventoryOut struct {
 	Rewound int64 `json:"rewound,omitempty"`
 }
 
-// DiscardIn asks a host to remove orphans, one after the other.
+// DiscardIn asks a host to remove orphans, in the order of their kinds.
 type DiscardIn struct {
 	Orphans []Orphan `json:"orphans"`
 }

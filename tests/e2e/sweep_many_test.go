@@ -1,0 +1,34 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
+)
+
+// TestOrphansThatDoNotHeedTERM has more of them than a sweep could remove in time one after the other.
+func TestOrphansThatDoNotHeedTERM(t *testing.T) {
+	t.Parallel()
+	const orphans, patience = 10, 4 * time.Second
+	f := unscheduled(t, fleet(t))
+	f.Apply(container(t, f, "web"))
+	f.AwaitPhase("web", soon, v1.PhaseRunning)
+	for i := range orphans {
+		workload := fmt.Sprintf("ghost%d", i)
+		args := append([]string{"run", "--detach", "--stop-timeout", "4", "--name", containerName(f, workload)}, marks(f.ID, hostName, workload)...)
+		docker(t, append(args, harness.ContainerImage(t), "/bin/busybox", "sh", "-c", "trap '' TERM; while :; do sleep 1; done")...)
+	}
+	aged(t)
+	code, s := sweep(t, f, deleting...)
+	require.Zero(t, code, s.Message)
+	require.Equal(t, v1.SweepSummary{Hosts: 1, Orphaned: orphans, Deleted: orphans, SkippedLive: 2}, s.Summary)
+	require.Equal(t, []string{containerName(f, "web")}, harness.Containers(t, f.ID))
+	took := s.EndedAt.Sub(s.StartedAt)
+	t.Logf("%d containers that do not heed TERM for %s each: %s", orphans, patience, took.Round(10*time.Millisecond))
+	require.Less(t, took, orphans*patience/2, "several go at a time")
+}
