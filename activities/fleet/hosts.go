@@ -7,13 +7,14 @@ import (
 	"slices"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
-// Hosts finds the fleet's hosts, or makes sure that those that are named exist.
+// Hosts finds the fleet's hosts, or tells which of those that are named exist.
 func (a *Activities) Hosts(ctx context.Context, in contract.FleetHostsIn) (contract.FleetHostsOut, error) {
 	if len(in.Hosts) == 0 {
 		names, err := a.all(ctx)
@@ -22,17 +23,24 @@ func (a *Activities) Hosts(ctx context.Context, in contract.FleetHostsIn) (contr
 	names := slices.Clone(in.Hosts)
 	slices.Sort(names)
 	names = slices.Compact(names)
+	known := make([]bool, len(names))
 	err := each(ctx, len(names), func(ctx context.Context, i int) error {
-		_, err := a.Client.DescribeWorkflow(ctx, contract.HostID(names[i]), "")
-		switch {
-		case isGone(err):
-			return contract.AsActivityError(contract.Permanent(v1.ReasonNotFound, "see `berth hosts`", "there is no host %q", names[i]))
-		case err != nil:
+		resp, err := a.Client.DescribeWorkflow(ctx, contract.HostID(names[i]), "")
+		if err != nil && !isGone(err) {
 			return unread("host", names[i], err)
 		}
+		known[i] = err == nil && resp.RawResponse.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 		return nil
 	})
-	return contract.FleetHostsOut{Hosts: names}, err
+	var out contract.FleetHostsOut
+	for i, name := range names {
+		if known[i] {
+			out.Hosts = append(out.Hosts, name)
+		} else {
+			out.Unknown = append(out.Unknown, name)
+		}
+	}
+	return out, err
 }
 
 func (a *Activities) all(ctx context.Context) ([]string, error) {

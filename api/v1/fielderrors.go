@@ -65,6 +65,15 @@ func (e FieldErrors) Error() string {
 	return strings.Join(texts, "; ")
 }
 
+// Under are the same mistakes in a document in which this one is a field.
+func (e FieldErrors) Under(field Path) FieldErrors {
+	all := slices.Clone(e)
+	for i := range all {
+		all[i].Path = field + "." + all[i].Path
+	}
+	return all
+}
+
 // Unwrap returns each mistake as an error of its own.
 func (e FieldErrors) Unwrap() []error {
 	errs := make([]error, len(e))

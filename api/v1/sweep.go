@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -11,7 +12,7 @@ type SweepRequest struct {
 	Delete bool `json:"delete,omitempty"`
 	// Grace is how old an orphan must be, by its own age, before it is removed. Default: DefaultSweepGrace.
 	Grace Duration `json:"grace,omitempty"`
-	// Hosts are the only hosts to look at. Default: all.
+	// Hosts are the only hosts to look at; each must exist. Default: all.
 	Hosts []string `json:"hosts,omitempty"`
 	// AllowMany lets a sweep remove more than SweepShare percent of a host's things.
 	AllowMany bool `json:"allowMany,omitempty"`
@@ -180,8 +181,12 @@ func (c SweepScheduleChange) Validate() error {
 	if c.Interval != nil && c.Interval.D() < MinSweepInterval {
 		return FieldErrors{{Path: "interval", Reason: ReasonInvalid, Message: "must be at least " + MinSweepInterval.String()}}
 	}
-	if c.Request != nil {
-		return c.Request.Validate()
+	if c.Request == nil {
+		return nil
+	}
+	var wrong FieldErrors
+	if errors.As(c.Request.Validate(), &wrong) {
+		return wrong.Under("request")
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 		"events, none":           {[]string{"events", "web", "--limit", "0"}, []string{"--limit must be at least 1"}},
 		"events, less than none": {[]string{"events", "web", "--follow", "--limit", "-1"}, []string{"--limit must be at least 0"}},
 		"a sweep of no host":     {[]string{"sweep", "--once", "--delete", "--host", ""}, []string{"--host names no host"}},
+		"a schedule of no host":  {[]string{"sweep", "schedule", "--delete", "--host", ""}, []string{"--host names no host"}},
 		"actions of no time":     {[]string{"actions", "--since", "1h", "--until", "2h"}, []string{"since: is later than --until"}},
 		"dev, all on one port": {
 			[]string{"dev", "--listen", "127.0.0.1:28480", "--temporal-port", "27480", "--temporal-ui-port", "27480"},

@@ -34,9 +34,8 @@ func sweepCommand(a *app) *cobra.Command {
 		if !once && flags.any(cmd) {
 			return errors.New("--delete, --grace, --host and --allow-many go with --once")
 		}
-		// An unset variable must not turn a sweep of one host into one of all.
-		if cmd.Flags().Changed("host") && len(flags.Hosts) == 0 {
-			return errors.New("--host names no host")
+		if err := flags.named(cmd); err != nil {
+			return err
 		}
 		request, err := flags.request()
 		if err != nil {
@@ -89,6 +88,14 @@ func (f *sweepFlags) any(cmd *cobra.Command) bool {
 		}
 	}
 	return false
+}
+
+// named fails if --host is there and empty: an unset variable must not turn a sweep of one host into one of all.
+func (f *sweepFlags) named(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("host") && len(f.Hosts) == 0 {
+		return errors.New("--host names no host")
+	}
+	return nil
 }
 
 func (f *sweepFlags) request() (v1.SweepRequest, error) {

@@ -14,7 +14,7 @@ func sweepScheduleCommand(a *app) *cobra.Command {
 	var s clientSettings
 	var o output
 	var flags sweepFlags
-	var pause, resume, dryRun bool
+	var pause, resume, dryRun, allHosts bool
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use: "schedule", Short: "Show when sweeps run by themselves, or change it", Args: cobra.NoArgs,
@@ -25,12 +25,17 @@ func sweepScheduleCommand(a *app) *cobra.Command {
 	o.define(cmd)
 	flags.define(cmd)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only list orphans")
+	cmd.Flags().BoolVar(&allHosts, "all-hosts", false, "sweep all hosts again")
 	cmd.Flags().BoolVar(&pause, "pause", false, "begin no more sweeps; one that runs goes on")
 	cmd.Flags().BoolVar(&resume, "resume", false, "begin sweeps again")
 	durationVar(cmd.Flags(), &every, "every", 0, "time from one sweep to the next, at least "+v1.MinSweepInterval.String())
 	cmd.MarkFlagsMutuallyExclusive("pause", "resume")
 	cmd.MarkFlagsMutuallyExclusive("delete", "dry-run")
+	cmd.MarkFlagsMutuallyExclusive("host", "all-hosts")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := flags.named(cmd); err != nil {
+			return err
+		}
 		c, err := s.dial()
 		if err != nil {
 			return err
@@ -46,10 +51,13 @@ func sweepScheduleCommand(a *app) *cobra.Command {
 		if cmd.Flags().Changed("every") {
 			change.Interval = (*v1.Duration)(&every)
 		}
-		if flags.any(cmd) || dryRun {
+		if flags.any(cmd) || dryRun || allHosts {
 			request := schedule.Request
 			if err := flags.changed(cmd, &request, dryRun); err != nil {
 				return err
+			}
+			if allHosts {
+				request.Hosts = nil
 			}
 			change.Request = &request
 		}

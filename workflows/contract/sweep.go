@@ -148,9 +148,10 @@ type FleetHostsIn struct {
 	Hosts []string `json:"hosts,omitempty"`
 }
 
-// FleetHostsOut are the ids of the fleet's hosts, sorted.
+// FleetHostsOut are the ids of the fleet's hosts, sorted. Unknown are those that were named and do not exist.
 type FleetHostsOut struct {
-	Hosts []string `json:"hosts"`
+	Hosts   []string `json:"hosts"`
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 // FleetLedgersIn names the hosts whose ledgers are read.

@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -40,7 +41,23 @@ func (r *run) findHosts(ctx workflow.Context) error {
 			h.away = fmt.Sprintf("it is %s", ledgers[i].State)
 		}
 	}
+	r.namedInVain(found.Unknown)
 	return nil
+}
+
+// namedInVain fails the run for hosts that it was to look at and nobody expects back: else a schedule that names one would
+// sweep nothing for ever, and succeed.
+func (r *run) namedInVain(unknown []string) {
+	for _, h := range r.hosts {
+		if h.view.Ledger.State == v1.HostForgotten && len(r.request.Hosts) > 0 {
+			h.away = "it was forgotten: adopt it, or name it no more"
+			r.fail("host %s was forgotten", h.name)
+		}
+	}
+	for _, name := range unknown {
+		r.hosts = append(r.hosts, &host{name: name, away: "there is no such host: name it no more"})
+		r.fail("there is no host %q", name)
+	}
 }
 
 // readHosts reads what each host holds, several at once. One that does not answer is left alone.

@@ -29,6 +29,8 @@ type fleet struct {
 	// broken are activities that fail, on a host or "" for all.
 	broken map[string]string
 	refuse map[string]string
+	// unknown are hosts that were named and do not exist.
+	unknown []string
 
 	mu sync.Mutex // activities run beside each other
 	// removed and repaired are what was asked for.
@@ -81,7 +83,7 @@ func (f *fleet) env() *testsuite.TestWorkflowEnvironment {
 	env.SetStartTime(time.UnixMilli(1_000_000))
 	for name, do := range map[string]any{
 		contract.ActivityFleetHosts: func(context.Context, contract.FleetHostsIn) (contract.FleetHostsOut, error) {
-			return contract.FleetHostsOut{Hosts: sortedKeys(f.ledgers)}, nil
+			return contract.FleetHostsOut{Hosts: sortedKeys(f.ledgers), Unknown: f.unknown}, nil
 		},
 		contract.ActivityFleetLedgers: func(_ context.Context, in contract.FleetLedgersIn) (out contract.FleetLedgersOut, err error) {
 			for _, h := range in.Hosts {
@@ -191,6 +193,26 @@ func TestHostsThatCannotBeReadAreNamedAndLeftAlone(t *testing.T) {
 	require.Len(t, s.Hosts, 2)
 	require.Equal(t, "it is Offline", s.Hosts[0].Message)
 	require.Contains(t, s.Hosts[1].Message, "does not answer")
+}
+
+func TestHostsThatAreNamedInVainFailTheRunAfterTheRest(t *testing.T) {
+	f := full(t, "h1", "h2")
+	f.ledgers["h1"] = contract.HostLedger{Host: "h1", State: v1.HostForgotten}
+	f.unknown = []string{"h3"}
+	request := deleting
+	request.Hosts = []string{"h1", "h2", "h3"}
+	s, err := f.run(request)
+	require.Error(t, err)
+	require.Equal(t, `host h1 was forgotten; there is no host "h3"`, s.Message)
+	require.Equal(t, v1.SweepSummary{Hosts: 3, Unreachable: 2, Orphaned: 1, Deleted: 1, SkippedLive: 9}, s.Summary)
+	require.Equal(t, []string{"ghost-h2"}, f.removed)
+	require.Len(t, s.Hosts, 2)
+	require.Equal(t, "h1", s.Hosts[0].Name)
+	require.Equal(t, "h3", s.Hosts[1].Name)
+
+	f.unknown = nil
+	_, err = f.run(deleting)
+	require.NoError(t, err, "nobody named it")
 }
 
 func TestIfTheFleetCannotBeReadWholeNothingIsRemoved(t *testing.T) {

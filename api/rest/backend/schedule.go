@@ -102,6 +102,16 @@ func scheduledRequest(s client.Schedule, data converter.DataConverter) (v1.Sweep
 
 // ChangeSweepSchedule changes when sweeps run by themselves, and how. Who pauses and resumes is for the note.
 func (b *Backend) ChangeSweepSchedule(ctx context.Context, change v1.SweepScheduleChange) (v1.SweepSchedule, error) {
+	if change.Request != nil {
+		err := b.checkHosts(ctx, change.Request.Hosts)
+		var wrong v1.FieldErrors
+		if errors.As(err, &wrong) {
+			return v1.SweepSchedule{}, wrong.Under("request")
+		}
+		if err != nil {
+			return v1.SweepSchedule{}, err
+		}
+	}
 	handle := b.Client.ScheduleClient().GetHandle(ctx, contract.SweepScheduleID)
 	err := handle.Update(ctx, client.ScheduleUpdateOptions{
 		DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {

@@ -22,6 +22,9 @@ const memoKey = "key"
 func (b *Backend) StartSweep(ctx context.Context, r v1.SweepRequest, key string) (v1.Sweep, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.AnswerWithin)
 	defer cancel()
+	if err := b.checkHosts(ctx, r.Hosts); err != nil {
+		return v1.Sweep{}, err
+	}
 	r.Default()
 	run, err := b.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: contract.SweepID, TaskQueue: contract.ControlPlaneQueue, WorkflowRunTimeout: contract.SweepLimit,
@@ -37,6 +40,26 @@ func (b *Backend) StartSweep(ctx context.Context, r v1.SweepRequest, key string)
 		return v1.Sweep{}, fault(err)
 	}
 	return b.Sweep(ctx, run.GetRunID(), rest.Page{Size: 1})
+}
+
+// checkHosts fails with v1.FieldErrors if the fleet has no hosts of these names, so that nobody waits for a sweep of none.
+func (b *Backend) checkHosts(ctx context.Context, hosts []string) error {
+	var wrong v1.FieldErrors
+	for i, name := range hosts {
+		_, err := b.open(ctx, contract.HostID(name), "host", name)
+		switch {
+		case contract.ReasonOf(err) == v1.ReasonNotFound:
+			wrong = append(wrong, v1.FieldError{
+				Path: v1.Path(fmt.Sprintf("hosts[%d]", i)), Reason: v1.ReasonInvalid, Message: fmt.Sprintf("there is no host %q; see `berth hosts`", name),
+			})
+		case err != nil:
+			return err
+		}
+	}
+	if len(wrong) > 0 {
+		return wrong
+	}
+	return nil
 }
 
 // runningSweep is the answer to who finds a sweep running: it may be his own.
