@@ -69,8 +69,9 @@ func (s *State) Paid(p contract.DebtsPaid, now time.Time) {
 }
 
 // Forget gives a host up that will not come back: its debts are dropped, its instance is barred, and its workloads are told
-// that it is lost. Another machine may take its name.
-func (s *State) Forget(now time.Time) error {
+// that it is lost. Another machine may take its name: with clean, the name alone, neither the cordon nor the runtimes that were
+// switched off on the machine before it. What is cordoned after this stays cordoned.
+func (s *State) Forget(now time.Time, clean bool) error {
 	if err := s.checkForget(); err != nil || s.Phase == v1.HostForgotten {
 		return err
 	}
@@ -80,6 +81,9 @@ func (s *State) Forget(now time.Time) error {
 	s.become(v1.HostForgotten, now)
 	s.tell(contract.SignalHostLost)
 	s.leave()
+	if clean {
+		s.Cordoned, s.Disabled = false, nil
+	}
 	s.Changed = now
 	s.Message = "forgotten; nothing is known to remain there"
 	if len(remains) > 0 {
@@ -92,7 +96,28 @@ func (s *State) Forget(now time.Time) error {
 // Adopt lets forgotten instances of this host in again; see checkAdopt. What they held and owed counts again once they are back.
 func (s *State) Adopt(now time.Time) {
 	s.Barred, s.Changed = nil, now
+	s.sayAdopted()
+}
+
+func (s *State) sayAdopted() {
 	s.Message = "adopted; start its agent"
+	for _, instance := range sortedKeys(s.Former) {
+		if s.Former[instance].Cordoned {
+			s.Message = "adopted, and cordoned as it was; start its agent"
+		}
+	}
+}
+
+// uncordonFormer lets a machine that is adopted come back without the cordon that it had.
+func (s *State) uncordonFormer() {
+	for _, instance := range sortedKeys(s.Former) {
+		f := s.Former[instance]
+		f.Cordoned = false
+		s.Former[instance] = f
+	}
+	if len(s.Barred) == 0 {
+		s.sayAdopted()
+	}
 }
 
 // leave puts aside what the machine holds and owes, and makes room for another one under the host's name.
@@ -100,15 +125,19 @@ func (s *State) leave() {
 	if s.Former == nil {
 		s.Former = map[string]Former{}
 	}
-	s.Former[s.Instance] = Former{Entries: s.Ledger.Entries, Debts: s.Debts, LeaseOver: s.LeaseOver}
+	s.Former[s.Instance] = Former{
+		Entries: s.Ledger.Entries, Debts: s.Debts, LeaseOver: s.LeaseOver, Cordoned: s.Cordoned, Disabled: s.Disabled,
+	}
 	s.Instance, s.Ledger.Entries, s.Debts = "", nil, nil
 }
 
-// enter gives a machine the host's name, and what it held and owed when it was forgotten, if it was.
+// enter gives a machine the host's name, and what it held and owed when it was forgotten, if it was. What it then was kept
+// from, it still is.
 func (s *State) enter(instance string) {
 	f := s.Former[instance]
 	delete(s.Former, instance)
 	s.Instance, s.Ledger.Entries, s.Debts, s.LeaseOver = instance, f.Entries, f.Debts, f.LeaseOver
+	s.Cordoned, s.Disabled = s.Cordoned || f.Cordoned, union(s.Disabled, f.Disabled)
 }
 
 func debtors(debts []contract.Debt) []string {

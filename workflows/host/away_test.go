@@ -60,12 +60,12 @@ func TestAnEvictionIsADebtThatClosesTheHostUntilItIsPaid(t *testing.T) {
 
 func TestAForgottenInstanceIsBarredUntilItIsAdopted(t *testing.T) {
 	s := online(t)
-	require.Error(t, s.Forget(now), "not while it is online")
+	require.Error(t, s.Forget(now, true), "not while it is online")
 	s = offline(t)
 	require.Empty(t, evict(s, 5).Refused)
 	require.Len(t, s.Debts, 1)
-	require.NoError(t, s.Forget(now))
-	require.NoError(t, s.Forget(now), "a repeat is the same")
+	require.NoError(t, s.Forget(now, true))
+	require.NoError(t, s.Forget(now, true), "a repeat is the same")
 	require.Equal(t, v1.HostForgotten, s.Phase)
 	require.Contains(t, s.View().Message, "web")
 	require.Empty(t, s.Debts)
@@ -80,7 +80,7 @@ func TestAForgottenInstanceIsBarredUntilItIsAdopted(t *testing.T) {
 
 func TestAnotherMachineMayTakeAForgottenName(t *testing.T) {
 	s := offline(t)
-	require.NoError(t, s.Forget(now))
+	require.NoError(t, s.Forget(now, true))
 	require.Equal(t, contract.SignalHostLost, s.outbox[0].signal, "its workloads hear of it")
 	w, ok := s.Hello(hello("i2"), now)
 	require.True(t, ok)
@@ -94,7 +94,7 @@ func TestAnotherMachineMayTakeAForgottenName(t *testing.T) {
 
 func TestALeaseThatEndsAfterForgettingIsNoNews(t *testing.T) {
 	s := offline(t)
-	require.NoError(t, s.Forget(now))
+	require.NoError(t, s.Forget(now, true))
 	s.Ended(contract.LeaseEnded{LeaseNo: s.LeaseNo}, now.Add(time.Second))
 	require.Equal(t, v1.HostForgotten, s.Phase)
 }
@@ -108,7 +108,7 @@ func TestAnAdoptedMachineHoldsAndOwesWhatItDid(t *testing.T) {
 	}, now).Granted)
 	require.NoError(t, s.Bind(contract.BindRequest{Workload: "moved", Fence: 3}, now))
 	s.Phase = v1.HostOffline
-	require.NoError(t, s.Forget(now))
+	require.NoError(t, s.Forget(now, true))
 	require.True(t, s.outbox[0].arg.(contract.HostStatus).Forgotten) //nolint:forcetypeassert // a test
 	require.Zero(t, s.View().Workloads)
 	gone := contract.EvictRequest{Host: "h1", Instance: "i1", Workload: "moved", Fence: 8}
@@ -131,7 +131,7 @@ func TestAnAdoptedMachineHoldsAndOwesWhatItDid(t *testing.T) {
 
 func TestAnotherMachineOfTheNameDoesNotTakeWhatWasPinnedToTheFirst(t *testing.T) {
 	s := offline(t)
-	require.NoError(t, s.Forget(now))
+	require.NoError(t, s.Forget(now, true))
 	w, ok := s.Hello(hello("i2"), now)
 	require.True(t, ok)
 	s.Live(contract.LeaseLive{LeaseNo: w.LeaseNo}, now)
@@ -173,7 +173,7 @@ func TestAStrictWorkloadIsLetGoOnlyWhenItsHostHasStoppedIt(t *testing.T) {
 			require.Equal(t, contract.EvictReply{Wait: time.Second}, s.Evict(strictly, due.Add(-time.Second)))
 			require.Contains(t, s.Ledger.Entries, "web")
 			require.Empty(t, s.Debts)
-			require.NoError(t, s.Forget(due.Add(-time.Second)))
+			require.NoError(t, s.Forget(due.Add(-time.Second), true))
 			require.Equal(t, contract.EvictReply{Wait: time.Second}, s.Evict(strictly, due.Add(-time.Second)), "forgotten in the meantime")
 			require.Equal(t, contract.EvictReply{}, s.Evict(strictly, due))
 		})

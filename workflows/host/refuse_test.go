@@ -63,7 +63,7 @@ var standings = []struct {
 func forgotten(t *testing.T) *State {
 	t.Helper()
 	s := offline(t)
-	require.NoError(t, s.Forget(now))
+	require.NoError(t, s.Forget(now, true))
 	s.outbox = nil
 	return s
 }

@@ -68,8 +68,10 @@ type State struct {
 type Former struct {
 	Entries map[string]Entry `json:"entries,omitempty"`
 	Debts   []contract.Debt  `json:"debts,omitempty"`
-	// LeaseOver is as in State.
+	// LeaseOver, Cordoned and Disabled are as in State.
 	LeaseOver time.Time `json:"leaseOver,omitzero"`
+	Cordoned  bool      `json:"cordoned,omitempty"`
+	Disabled  []string  `json:"disabled,omitempty"`
 }
 
 type notice struct {
@@ -169,6 +171,9 @@ func (s *State) Change(c contract.HostChange, now time.Time) {
 		s.Cordoned = *c.Cordon
 		if !s.Cordoned {
 			s.endDrain()
+		}
+		if !s.Cordoned && s.Phase == v1.HostForgotten {
+			s.uncordonFormer()
 		}
 	}
 	if c.Drain != nil {

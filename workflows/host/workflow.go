@@ -11,6 +11,9 @@ import (
 	"github.com/berth-dev/berth/workflows/entity"
 )
 
+// changeForgetClean is since when a machine that takes a forgotten one's name does not inherit its cordon.
+const changeForgetClean = "forget-clean"
+
 // Input starts a run of Host. It has the wire form of contract.HostInput.
 type Input struct {
 	Timings contract.Timings `json:"timings"`
@@ -108,8 +111,8 @@ func handleAway(loop *entity.Loop, s *State) error {
 		return err
 	}
 	forgettable := func(struct{}) error { return contract.AsActivityError(s.checkForget()) }
-	err = entity.CheckedUpdate(loop, contract.UpdateForget, forgettable, func(workflow.Context, struct{}) (v1.Host, error) {
-		err := s.Forget(now())
+	err = entity.CheckedUpdate(loop, contract.UpdateForget, forgettable, func(ctx workflow.Context, _ struct{}) (v1.Host, error) {
+		err := s.Forget(now(), workflow.GetVersion(ctx, changeForgetClean, workflow.DefaultVersion, 1) == 1)
 		return s.View(), contract.AsActivityError(err)
 	})
 	if err != nil {
