@@ -44,11 +44,15 @@ type Host struct {
 	Message    string     `json:"message,omitempty"`
 	Cordoned   bool       `json:"cordoned,omitempty"`
 	// Drain is set from a drain until the host is uncordoned.
-	Drain     *Drain            `json:"drain,omitempty"`
-	Labels    map[string]string `json:"labels,omitempty"`
-	Capacity  Amounts           `json:"capacity"`
-	Reserved  Amounts           `json:"reserved"`
-	Workloads int               `json:"workloads"`
+	Drain  *Drain            `json:"drain,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// Capacity, Guard, Runtimes and Version are what the agent said last: of a host that is away, not later than LastBeat.
+	Capacity Amounts `json:"capacity"`
+	Reserved Amounts `json:"reserved"`
+	// Free is what it can give now of what it has not given out: nothing unless it is Online. Whether it does is for its cordon
+	// and its debts to say. It is worked out when the host is shown.
+	Free      *Amounts `json:"free,omitempty"`
+	Workloads int      `json:"workloads"`
 	// Debts are workloads that the host must remove before it takes work again: they run elsewhere, or were removed by force.
 	Debts []string `json:"debts,omitempty"`
 	// Guard is true if the host's guard runs. Without one the host takes nothing strict.
@@ -65,3 +69,17 @@ type Host struct {
 	// LastChange is when anything of it changed last that is no beat: its state, a cordon, what it owes.
 	LastChange time.Time `json:"lastChange"`
 }
+
+// FreeNow is what a host can give now: what it has not given out if it is Online, else nothing. It is negative where the
+// capacity has shrunk since.
+func (h Host) FreeNow() Amounts {
+	if h.State != HostOnline {
+		return Amounts{}
+	}
+	return Amounts{
+		CPUs: h.Capacity.CPUs - h.Reserved.CPUs, Memory: h.Capacity.Memory - h.Reserved.Memory, Disk: h.Capacity.Disk - h.Reserved.Disk,
+	}
+}
+
+// Away reports whether nobody is there to say how the host is: what it shows is what was known last.
+func (h Host) Away() bool { return h.State != HostOnline && h.State != HostJoining }

@@ -20,44 +20,45 @@ func hostsTable(hosts []v1.Host, now time.Time) table {
 		}
 		t.rows = append(t.rows, []string{
 			h.Name, stateText(h), beatText(h, now), itoa(h.Workloads),
-			(h.Capacity.CPUs - h.Reserved.CPUs).String() + " of " + h.Capacity.CPUs.String(),
-			freeBytes(h.Reserved.Memory, h.Capacity.Memory), freeBytes(h.Reserved.Disk, h.Capacity.Disk),
-			strings.Join(runtimes, ", "), yesNo(h.Guard), strings.Join(sortedPairs(h.Labels), ","), age(now, stateSince(h)), reasonText(h),
+			free(h, h.FreeNow().CPUs.String()) + " of " + h.Capacity.CPUs.String(),
+			freeBytes(h, h.FreeNow().Memory, h.Capacity.Memory), freeBytes(h, h.FreeNow().Disk, h.Capacity.Disk),
+			strings.Join(runtimes, ", "), guardText(h), strings.Join(sortedPairs(h.Labels), ","), age(now, stateSince(h)), reasonText(h),
 		})
 	}
 	return t
 }
 
 // hostTable shows one host, a property a row.
-func hostTable(h v1.Host, now time.Time) table {
+func hostTable(h v1.Host, at time.Time) table {
 	t := table{head: []string{"HOST", h.Name}}
 	row := func(name, value string) {
 		if value != "" {
 			t.rows = append(t.rows, []string{name, value})
 		}
 	}
-	row("STATE", strings.TrimSpace(stateText(h)+" for "+age(now, stateSince(h))))
+	row("STATE", strings.TrimSpace(stateText(h)+" for "+age(at, stateSince(h))))
 	row("REASON", strings.Trim(string(h.Reason)+": "+oneLine(h.Message), ": "))
 	if h.Drain != nil {
 		row("DRAIN", drainText(h.Drain))
 	}
-	row("LAST BEAT", beatText(h, now))
+	row("LAST BEAT", beatText(h, at))
 	if h.LongestGap > 0 {
 		row("LONGEST GAP", h.LongestGap.D().Round(time.Millisecond).String())
 	}
 	row("LABELS", strings.Join(sortedPairs(h.Labels), " "))
 	row("WORKLOADS", itoa(h.Workloads))
-	row("CPUS", used(h.Reserved.CPUs.String(), h.Capacity.CPUs.String(), (h.Capacity.CPUs-h.Reserved.CPUs).String()))
-	row("MEMORY", usedBytes(h.Reserved.Memory, h.Capacity.Memory))
-	row("DISK", usedBytes(h.Reserved.Disk, h.Capacity.Disk))
+	now, all, out := h.FreeNow(), h.Capacity, h.Reserved
+	row("CPUS", used(out.CPUs.String(), all.CPUs.String(), free(h, now.CPUs.String())))
+	row("MEMORY", used(inBytes(out.Memory), inBytes(all.Memory), free(h, inBytes(now.Memory))))
+	row("DISK", used(inBytes(out.Disk), inBytes(all.Disk), free(h, inBytes(now.Disk))))
 	for _, r := range h.Runtimes {
 		text := runtimeText(r)
 		if _, below, ok := strings.Cut(r.Version, ", "); ok && r.Ready {
 			text += ", " + below
 		}
-		row("RUNTIME", strings.Trim(text+": "+oneLine(r.Message), ": "))
+		row("RUNTIME", strings.Trim(text+": "+oneLine(r.Message), ": ")+lastKnown(h))
 	}
-	row("GUARD", yesNo(h.Guard))
+	row("GUARD", yesNo(h.Guard)+lastKnown(h))
 	row("OWES", strings.Join(h.Debts, " "))
 	row("AGENT", h.Version)
 	row("INSTANCE", h.Instance)
@@ -134,12 +135,34 @@ func used(reserved, capacity, free string) string {
 	return fmt.Sprintf("%s/%s, %s free", reserved, capacity, free)
 }
 
-func usedBytes(reserved, capacity v1.Bytes) string {
-	return used(bytes(float64(reserved)), bytes(float64(capacity)), bytes(float64(capacity-reserved)))
+// free is what a host has free now. One that takes no work because nobody is there has none, whatever it gave out last.
+func free(h v1.Host, amount string) string {
+	if h.State != v1.HostOnline {
+		return "none"
+	}
+	return amount
 }
 
-func freeBytes(reserved, capacity v1.Bytes) string {
-	return bytes(float64(capacity-reserved)) + " of " + bytes(float64(capacity))
+func freeBytes(h v1.Host, now, capacity v1.Bytes) string {
+	return free(h, inBytes(now)) + " of " + inBytes(capacity)
+}
+
+func inBytes(n v1.Bytes) string { return bytes(float64(n)) }
+
+// guardText says whether the guard runs, of a host that somebody is there to speak for.
+func guardText(h v1.Host) string {
+	if h.Away() {
+		return "?"
+	}
+	return yesNo(h.Guard)
+}
+
+// lastKnown follows what is no longer known to hold.
+func lastKnown(h v1.Host) string {
+	if h.Away() {
+		return " (when it was last heard of)"
+	}
+	return ""
 }
 
 func yesNo(b bool) string {

@@ -27,7 +27,7 @@ func (b *Backend) Hosts(ctx context.Context, p rest.Page) (v1.HostList, error) {
 		}
 		list.Items = append(list.Items, host)
 	}
-	b.addBeats(ctx, list.Items)
+	b.complete(ctx, list.Items)
 	slices.SortFunc(list.Items, func(a, b v1.Host) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
@@ -43,7 +43,7 @@ func (b *Backend) Host(ctx context.Context, name string) (v1.Host, error) {
 		return host, err
 	}
 	one := []v1.Host{host}
-	b.addBeats(ctx, one)
+	b.complete(ctx, one)
 	return one[0], nil
 }
 
@@ -53,6 +53,15 @@ func (b *Backend) host(info *workflowpb.WorkflowExecutionInfo) (v1.Host, error) 
 	host := v1.Host{Name: name, State: v1.HostJoining, LastChange: info.GetStartTime().AsTime()}
 	_, err := b.memo(info.GetMemo(), contract.MemoStatus, &host)
 	return host, err
+}
+
+// complete adds to hosts what their memos don't have: what is free now, and their beats.
+func (b *Backend) complete(ctx context.Context, hosts []v1.Host) {
+	for i := range hosts {
+		free := hosts[i].FreeNow()
+		hosts[i].Free = &free
+	}
+	b.addBeats(ctx, hosts)
 }
 
 // ChangeHost does what an admin asks of a host. What it names are states, so that a repeat changes nothing more.
@@ -79,7 +88,7 @@ func (b *Backend) updateHost(ctx context.Context, name, update string, argument 
 	switch {
 	case err == nil:
 		one := []v1.Host{host}
-		b.addBeats(ctx, one)
+		b.complete(ctx, one)
 		return one[0], nil
 	case isNotFound(err):
 		return host, notFound("host", name)
