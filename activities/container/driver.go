@@ -52,8 +52,8 @@ type Driver interface {
 	// RemoveNetwork removes a network. One that is gone is no error.
 	RemoveNetwork(ctx context.Context, id string) error
 
-	// Events calls happened for each event of a container that carries the labels, until ctx ends or the connection
-	// breaks. It calls connected once, before the first.
+	// Events calls happened for each event of a container that carries the labels, and for any container that is connected to
+	// a network or disconnected, until ctx ends or the connection breaks. It calls connected once, before the first.
 	Events(ctx context.Context, labels map[string]string, connected func(), happened func(Event)) error
 	// Logs returns the last lines of a container's output, oldest first, bounded in lines and in bytes.
 	Logs(ctx context.Context, id string, tail, maxBytes int) ([]string, error)
@@ -104,6 +104,8 @@ type Container struct {
 	Binds []string
 	// Devices are the paths of the host's devices that it is given, as they were named when it was made.
 	Devices []string
+	// Cut is the network that it was made for, if it runs and is not on it.
+	Cut string
 	// Addresses are its IP addresses; Ports are its published ports, "8080:80/tcp" each.
 	Addresses, Ports []string
 }
@@ -127,6 +129,9 @@ type Event struct {
 	Killed bool
 	// OutOfMemory is set if the kernel killed one of its processes for want of memory. There may be dozens for one container.
 	OutOfMemory bool
+	// Network is set if the container was connected to a network, or disconnected, by somebody or with its start or end. Its
+	// labels are not known then.
+	Network bool
 }
 
 // Runs reports whether the container has processes.

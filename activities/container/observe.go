@@ -46,14 +46,21 @@ func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Obse
 	o := contract.Observation{Host: r.cfg.Host, Fence: rec.Fence, Attempt: rec.Attempt, Restarts: rec.Restarts}
 	k, err := r.current(ctx, rec)
 	if contract.ReasonOf(err) == v1.ReasonNotFound {
-		o.State = contract.RunAbsent
+		o.State, o.Exact = contract.RunAbsent, true
+		r.runs.note(rec.Workload, "")
 		return o, nil
 	}
 	if err != nil {
 		o.State = contract.RunUnobservable
 		return o, err
 	}
-	o.StartedAt, o.Addresses, o.Ports = k.StartedAt, k.Addresses, k.Ports
+	o.StartedAt, o.Addresses, o.Ports, o.Exact = k.StartedAt, k.Addresses, k.Ports, true
+	if k.Cut != "" {
+		o.Findings = append(o.Findings, contract.Finding{
+			Reason: v1.ReasonDisconnected, Message: "it is off its network; on its host: docker network connect " + k.Cut + " " + k.Name,
+		})
+	}
+	r.noteRuns(rec.Workload, k)
 	switch k.Status {
 	case StatusRunning:
 		if o.State = runState(k.Health); o.State == contract.RunUnhealthy {
@@ -111,6 +118,11 @@ func (r *Runtime) Watch(ctx context.Context, changed func(workload string)) erro
 		func() { r.outside.back(); changed("") },
 		func(e Event) {
 			switch {
+			case e.Network:
+				if name := r.runs.by(e.ID); name != "" {
+					changed(name)
+				}
+				return
 			case e.Killed:
 				r.outside.killed(e.ID, e.At)
 			case e.OutOfMemory && !r.outside.starved(e.ID, e.At):

@@ -102,7 +102,11 @@ func (r *Runtime) changes(ctx context.Context, workload string) <-chan struct{} 
 	go func() {
 		for ctx.Err() == nil {
 			// The ticker of the caller bridges what is missed between two streams.
-			_ = r.driver.Events(ctx, r.workloadLabels(workload), nudge, func(Event) { nudge() })
+			_ = r.driver.Events(ctx, r.workloadLabels(workload), nudge, func(e Event) {
+				if !e.Network {
+					nudge()
+				}
+			})
 			select {
 			case <-ctx.Done():
 			case <-time.After(reconnectAfter):

@@ -46,6 +46,7 @@ type Runtime struct {
 	pulls   *pulls
 	claims  claims
 	outside outside
+	runs    running
 }
 
 var _ step.Runtime = (*Runtime)(nil)
@@ -61,6 +62,7 @@ func New(cfg Config, driver Driver) *Runtime {
 	return &Runtime{
 		claims:  claims{of: map[device]string{}},
 		outside: outside{boot: cfg.BootedAt, kills: times{}, ooms: times{}},
+		runs:    running{workload: map[string]string{}},
 		cfg:     cfg, driver: driver,
 		policy: policy{host: cfg.Host, paths: cfg.AllowPaths, devices: cfg.AllowDevices},
 		pulls:  newPulls(driver, cfg.MaxConcurrentPulls, cfg.StallTimeout),

@@ -27,7 +27,7 @@ func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Obse
 		o.StartedAt = s.Boot.At
 	}
 	if d == nil {
-		o.State = contract.RunAbsent
+		o.State, o.Exact = contract.RunAbsent, true
 		if exit := r.vanished(ctx, rec, s.Boot); exit != nil {
 			o.State, o.Exit, o.Message = contract.RunExited, exit, exit.Message
 		}
@@ -50,7 +50,7 @@ func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Obse
 		o.State = contract.RunUnhealthy
 		o.Message = "the guest is paused: " + d.Why
 	case PowerOff:
-		o.State = contract.RunExited
+		o.State, o.Exact = contract.RunExited, true
 		o.Exit = endOf(d.Domain, o.StartedAt, r.cfg.BootedAt)
 		o.Message = o.Exit.Message
 	}

@@ -61,6 +61,7 @@ const (
 	ReasonUnavailable        Reason = "Unavailable"
 	ReasonUnauthorized       Reason = "Unauthorized"
 	ReasonForbidden          Reason = "Forbidden"
+	ReasonDisconnected       Reason = "Disconnected"
 	ReasonUndefined          Reason = "Undefined"
 	ReasonMalformedSignal    Reason = "MalformedSignal"
 	ReasonCancelIgnored      Reason = "CancelIgnored"
@@ -115,7 +116,7 @@ type Status struct {
 	ExitCode *int `json:"exitCode,omitempty"`
 	// Attempt is the number of a job's attempt, from 1.
 	Attempt int `json:"attempt,omitempty"`
-	// Addresses are the guest's or container's IP addresses, as far as known.
+	// Addresses are the guest's or container's IP addresses, as far as known. What does not run has none, and no ports.
 	Addresses []string `json:"addresses,omitempty"`
 	// Ports are the published ports as the host gave them, "8080:80/tcp" each; at most 16.
 	Ports []string `json:"ports,omitempty"`

@@ -137,6 +137,8 @@ type Observation struct {
 	Addresses []string      `json:"addresses,omitempty"`
 	// Ports are as in StepOut: those that the runtime chose change with a restart.
 	Ports []string `json:"ports,omitempty"`
+	// Exact is true if it has no addresses and ports but these.
+	Exact bool `json:"exact,omitempty"`
 	// Repeated says how many observations were folded into this one.
 	Repeated int    `json:"repeated,omitempty"`
 	Message  string `json:"message,omitempty"`
@@ -158,6 +160,9 @@ func (o Observation) After(p Observation) bool {
 	}
 	return o.Seq > p.Seq
 }
+
+// Down reports whether nothing runs.
+func (o Observation) Down() bool { return o.State == RunExited || o.State == RunAbsent }
 
 // PlannedStep is a step with the queue that it runs on.
 type PlannedStep struct {

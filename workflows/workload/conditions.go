@@ -39,7 +39,7 @@ func (s *State) done(seq int64) {
 // conditions are what a user should know now: what the host sees, and what has happened lately.
 func (s *State) conditions() []v1.Condition {
 	var all []v1.Condition
-	if s.Deployed != nil && s.Seen.Fence == s.Deployed.Fence && !s.down() {
+	if s.Deployed != nil && s.Seen.Fence == s.Deployed.Fence && !s.Seen.Down() {
 		for _, f := range s.Seen.Findings {
 			all = append(all, v1.Condition{Reason: f.Reason, Message: contract.Clip(f.Message, conditionSize), At: f.At})
 		}
@@ -49,11 +49,6 @@ func (s *State) conditions() []v1.Condition {
 		all = append(all, c.Condition)
 	}
 	return all
-}
-
-// down reports whether what was deployed was seen not to run.
-func (s *State) down() bool {
-	return s.Seen.State == contract.RunExited || s.Seen.State == contract.RunAbsent
 }
 
 // dated gives each finding the time at which it was first heard of.

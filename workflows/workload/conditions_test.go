@@ -60,3 +60,30 @@ func TestAFindingHoldsAsLongAsItIsSaid(t *testing.T) {
 	f.act(v1.VerbStop).Succeeded(contract.StepOut{}, f.now)
 	require.Empty(t, reasons(f))
 }
+
+// What is off its network, or does not run, has no addresses; what is not known for sure says nothing.
+func TestAddressesAreThoseOfWhatRuns(t *testing.T) {
+	f := service(t, "", 0).act(v1.VerbDeploy).placed()
+	f.Succeeded(contract.StepOut{Addresses: []string{"10.0.0.2"}, Ports: []string{"80:80/tcp"}}, f.now)
+	seq := int64(0)
+	see := func(s contract.RunState, exact bool, addresses ...string) []string {
+		seq++
+		f.Observe(contract.Observation{
+			Host: "h1", Fence: f.Fence, LeaseNo: 9, Seq: seq, State: s, Exact: exact, Addresses: addresses,
+			Exit: &contract.Exit{Code: 1, Outcome: v1.ReasonExited, At: f.now},
+		}, f.now)
+		st := f.Status(f.now)
+		if len(st.Addresses) == 0 {
+			require.Empty(t, st.Ports)
+		}
+		return st.Addresses
+	}
+	require.Len(t, see(contract.RunRunning, false), 1, "a guest whose addresses are not known yet")
+	require.Empty(t, see(contract.RunExited, true))
+	require.Len(t, see(contract.RunRunning, false), 1, "it is up again")
+	require.Len(t, see(contract.RunExited, false), 1, "an agent of an earlier version")
+	require.Equal(t, []string{"10.0.0.3"}, see(contract.RunRunning, true, "10.0.0.3"))
+	require.Empty(t, see(contract.RunRunning, true), "it was disconnected")
+	require.Equal(t, []string{"10.0.0.4"}, see(contract.RunRunning, true, "10.0.0.4"))
+	require.Empty(t, see(contract.RunAbsent, true))
+}

@@ -278,10 +278,11 @@ func (s *State) absorb(now time.Time) {
 	if s.Doing != nil || s.Deployed == nil || s.Seen.Fence != s.Deployed.Fence {
 		return
 	}
-	if len(s.Seen.Addresses) > 0 {
+	exact := s.Seen.Exact && !s.Seen.Down() // what is down keeps what it had, for when it is up again
+	if exact || len(s.Seen.Addresses) > 0 {
 		s.Deployed.Addresses = s.Seen.Addresses
 	}
-	if len(s.Seen.Ports) > 0 {
+	if exact || len(s.Seen.Ports) > 0 {
 		s.Deployed.Ports = s.Seen.Ports
 	}
 	if s.isJob() {

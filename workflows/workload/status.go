@@ -21,10 +21,12 @@ func (s *State) Status(now time.Time) v1.Status {
 	if s.Placement != nil {
 		st.Host = s.Placement.Host
 	}
-	if d := s.runs(); d != nil {
+	if d, seen := s.runs(); d != nil {
 		at := d.At
-		st.RunningGeneration, st.StartedAt, st.Addresses = d.Generation, &at, clipList(d.Addresses, 4)
-		st.Ports = clipList(d.Ports, 16)
+		st.RunningGeneration, st.StartedAt = d.Generation, &at
+		if seen.Fence != d.Fence || !seen.Exact || !seen.Down() {
+			st.Addresses, st.Ports = clipList(d.Addresses, 4), clipList(d.Ports, 16)
+		}
 	}
 	if s.Job != nil {
 		st.Attempt = s.Job.Numbered
@@ -83,12 +85,12 @@ func (s *State) nextTry() time.Time {
 	}
 }
 
-// runs is the deploy that runs: during a move the one on the host that is left.
-func (s *State) runs() *Deployed {
+// runs is the deploy that runs, and what was last seen there: during a move on the host that is left.
+func (s *State) runs() (*Deployed, contract.Observation) {
 	if s.Deployed == nil && s.Doing != nil && s.Doing.From != nil {
-		return s.Doing.From.Deployed
+		return s.Doing.From.Deployed, s.Doing.From.Seen
 	}
-	return s.Deployed
+	return s.Deployed, s.Seen
 }
 
 // visible is the open action, unless it is only for the sake of a host and changes nothing that a user wants.

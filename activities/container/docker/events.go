@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/api/types/filters"
 
 	"github.com/berth-dev/berth/activities/container"
 )
@@ -16,7 +17,7 @@ import (
 // those are not asked for.
 var telling = []events.Action{
 	events.ActionStart, events.ActionKill, events.ActionDie, events.ActionDestroy, events.ActionPause, events.ActionUnPause,
-	events.ActionHealthStatus, events.ActionOOM,
+	events.ActionHealthStatus, events.ActionOOM, events.ActionConnect, events.ActionDisconnect,
 }
 
 // Events follows the engine's events.
@@ -27,8 +28,8 @@ func (d *Driver) Events(ctx context.Context, labels map[string]string, connected
 	if err != nil {
 		return err
 	}
-	f := labelled(labels)
-	f.Add("type", string(events.ContainerEventType))
+	// A filter by labels would leave networks' events out: they have the container's id only.
+	f := filters.NewArgs(filters.Arg("type", string(events.ContainerEventType)), filters.Arg("type", string(events.NetworkEventType)))
 	for _, action := range telling {
 		f.Add("event", string(action))
 	}
@@ -45,19 +46,31 @@ func (d *Driver) Events(ctx context.Context, labels map[string]string, connected
 	for {
 		select {
 		case m := <-messages:
-			happened(eventOf(m))
+			if e, ok := eventOf(m, labels); ok {
+				happened(e)
+			}
 		case err := <-failed:
 			return d.classify(ctx, "follow events", err)
 		}
 	}
 }
 
-func eventOf(m events.Message) container.Event {
+// eventOf reports false for the events of containers without the labels, and of networks alone.
+func eventOf(m events.Message, labels map[string]string) (container.Event, bool) {
+	if m.Type == events.NetworkEventType {
+		id := m.Actor.Attributes["container"]
+		return container.Event{ID: id, At: time.Unix(0, m.TimeNano), Network: true}, id != ""
+	}
+	for key, value := range labels {
+		if m.Actor.Attributes[key] != value {
+			return container.Event{}, false
+		}
+	}
 	return container.Event{
 		ID: m.Actor.ID, Labels: m.Actor.Attributes, At: time.Unix(0, m.TimeNano),
 		Killed:      m.Action == events.ActionKill && isFatal(m.Actor.Attributes["signal"]),
 		OutOfMemory: m.Action == events.ActionOOM,
-	}
+	}, true
 }
 
 // isFatal reports whether a signal is one that ends a container, rather than, say, one that makes it read its

@@ -9,6 +9,7 @@ import (
 
 	dc "github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/network"
 	"github.com/docker/go-connections/nat"
 
 	"github.com/berth-dev/berth/activities/container"
@@ -54,10 +55,27 @@ func stateOf(i dc.InspectResponse) container.Container {
 				}
 			}
 		}
+		if i.ContainerJSONBase != nil && i.HostConfig != nil && c.Runs() {
+			c.Cut = cutOff(i.HostConfig.NetworkMode, n.Networks)
+		}
 		slices.Sort(c.Addresses)
 		c.Ports = published(n.Ports)
 	}
 	return c
+}
+
+// cutOff is the network that a container was made for, if it is not on it. The engine's own default has no fixed name.
+func cutOff(mode dc.NetworkMode, on map[string]*network.EndpointSettings) string {
+	switch {
+	case mode.IsNone() || mode.IsHost() || mode.IsContainer():
+		return ""
+	case mode.IsDefault() && len(on) == 0:
+		return network.NetworkBridge
+	case mode.IsDefault() || on[mode.NetworkName()] != nil:
+		return ""
+	default:
+		return mode.NetworkName()
+	}
 }
 
 func statusOf(s string) container.Status {

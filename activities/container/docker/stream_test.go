@@ -7,6 +7,8 @@ import (
 
 	"github.com/docker/docker/api/types/events"
 	"github.com/stretchr/testify/require"
+
+	"github.com/berth-dev/berth/activities/container"
 )
 
 func TestPullProgress(t *testing.T) {
@@ -86,9 +88,33 @@ func TestLastBytes(t *testing.T) {
 }
 
 func TestEventOf(t *testing.T) {
-	for signal, fatal := range map[string]bool{"15": true, "9": true, "1": false, "10": false, "": false, "TERM": false} {
-		m := events.Message{Action: events.ActionKill, Actor: events.Actor{ID: "c", Attributes: map[string]string{"signal": signal}}}
-		require.Equal(t, fatal, eventOf(m).Killed, signal)
+	own := map[string]string{container.LabelFleet: "f", container.LabelHost: "h"}
+	attributes := func(more ...string) map[string]string {
+		all := map[string]string{container.LabelFleet: "f", container.LabelHost: "h"}
+		for i := 0; i < len(more); i += 2 {
+			all[more[i]] = more[i+1]
+		}
+		return all
 	}
-	require.False(t, eventOf(events.Message{Action: events.ActionDie, Actor: events.Actor{Attributes: map[string]string{"signal": "9"}}}).Killed)
+	event := func(kind events.Type, action events.Action, attributes map[string]string) (container.Event, bool) {
+		return eventOf(events.Message{Type: kind, Action: action, Actor: events.Actor{ID: "c", Attributes: attributes}}, own)
+	}
+	for signal, fatal := range map[string]bool{"15": true, "9": true, "1": false, "10": false, "": false, "TERM": false} {
+		e, ok := event(events.ContainerEventType, events.ActionKill, attributes("signal", signal))
+		require.True(t, ok)
+		require.Equal(t, fatal, e.Killed, signal)
+	}
+	e, ok := event(events.ContainerEventType, events.ActionDie, attributes("signal", "9"))
+	require.True(t, ok)
+	require.False(t, e.Killed)
+	_, ok = event(events.ContainerEventType, events.ActionDie, attributes(container.LabelHost, "h2"))
+	require.False(t, ok, "another host's")
+	_, ok = event(events.ContainerEventType, events.ActionDie, nil)
+	require.False(t, ok, "nobody's")
+	e, ok = event(events.NetworkEventType, events.ActionDisconnect, map[string]string{"container": "c1"})
+	require.True(t, ok)
+	require.True(t, e.Network)
+	require.Equal(t, "c1", e.ID)
+	_, ok = event(events.NetworkEventType, events.ActionDestroy, map[string]string{"name": "n"})
+	require.False(t, ok)
 }
