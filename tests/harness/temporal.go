@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -34,6 +35,8 @@ type Temporal struct {
 	settings devserver.Settings
 	// empty makes the database empty. The server does not run meanwhile.
 	empty func()
+	// files are the database's, if it is one in files.
+	files []string
 }
 
 // StartTemporal starts a server for this test.
@@ -64,8 +67,9 @@ func (s *Temporal) devServer(t testing.TB, port, metrics int) Command {
 	flags, err := s.settings.Flags()
 	require.NoError(t, err)
 	db := filepath.Join(t.TempDir(), "temporal.db")
+	s.files = []string{db, db + "-shm", db + "-wal"}
 	s.empty = func() {
-		for _, path := range []string{db, db + "-shm", db + "-wal"} {
+		for _, path := range s.files {
 			if err := os.Remove(path); err != nil {
 				require.ErrorIs(t, err, fs.ErrNotExist)
 			}
@@ -84,6 +88,35 @@ func (s *Temporal) Empty() {
 	s.Kill()
 	s.empty()
 	s.Start()
+}
+
+// Backup stops the server, copies its database and starts it again. What it returns puts the copy back in the same way: what
+// happened since is forgotten. A test on another database than a file is skipped.
+func (s *Temporal) Backup() (restore func()) {
+	s.t.Helper()
+	if len(s.files) == 0 {
+		s.t.Skip("the database is not a file")
+	}
+	copies := map[string][]byte{}
+	s.Stop()
+	for _, path := range s.files {
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		require.NoError(s.t, err)
+		copies[path] = data
+	}
+	s.Start()
+	return func() {
+		s.t.Helper()
+		s.Stop()
+		s.empty()
+		for path, data := range copies {
+			require.NoError(s.t, os.WriteFile(path, data, 0o600))
+		}
+		s.Start()
+	}
 }
 
 // Client connects to the server; the connection closes with the test.

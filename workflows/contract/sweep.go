@@ -242,6 +242,9 @@ type Repair struct {
 type SweepObservation struct {
 	Fence   int64  `json:"fence"`
 	Message string `json:"message"`
+	// Later is the fence of the host's record if that is later than the workload's own: what runs here was changed or removed
+	// by actions that the control plane has forgotten, and is not to be made again unasked. Zero otherwise.
+	Later int64 `json:"later,omitempty"`
 }
 
 // FleetRepairIn are repairs to make.

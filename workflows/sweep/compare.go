@@ -44,6 +44,8 @@ type Judgement struct {
 	// Forgotten names things that are older than the fleet's memory of their host, and of which it knows nothing: what the
 	// fleet wants is then not known as a whole.
 	Forgotten []string
+	// Ahead names workloads of which the host has seen later actions than they know themselves: the same is true then.
+	Ahead []string
 }
 
 // Compare judges everything on one host. It is pure: what it is given decides alone.
@@ -57,6 +59,7 @@ func Compare(v View, wants map[string]contract.Want, grace time.Duration) Judgem
 	}
 	c.absences()
 	c.reservations()
+	c.ahead()
 	return c.out
 }
 
@@ -231,14 +234,39 @@ func (c *comparison) absences() {
 			c.runs[name] || c.Unread[kind] != "" || kind == "" {
 			continue
 		}
-		message := fmt.Sprintf("generation %d should run, and there is no %s of it", w.Running, kind)
+		o := c.absent(w, kind)
 		c.add(Finding{
 			Thing:   contract.Thing{Kind: kind, Name: name, Workload: name, Generation: w.Running, Fence: w.Fence},
-			Verdict: v1.VerdictMissing, Message: message,
-			Repair: &contract.Repair{
-				Host: c.Ledger.Host, Workload: name, Absent: &contract.SweepObservation{Fence: w.Fence, Message: message},
-			},
+			Verdict: v1.VerdictMissing, Message: o.Message,
+			Repair: &contract.Repair{Host: c.Ledger.Host, Workload: name, Absent: &o},
 		})
+	}
+}
+
+// absent says what is known of something that should run and is not there. The host's record was read before the workload's
+// own state: if it is later all the same, the control plane has forgotten what it did.
+func (c *comparison) absent(w contract.Want, kind contract.ThingKind) contract.SweepObservation {
+	o := contract.SweepObservation{Fence: w.Fence, Message: fmt.Sprintf("generation %d should run, and there is no %s of it", w.Running, kind)}
+	r := c.records[w.Workload]
+	if r.Fence <= w.Fence {
+		return o
+	}
+	o.Later = r.Fence
+	became := fmt.Sprintf("it was changed there since, and there is no %s of generation %d", kind, w.Running)
+	if r.Tombstone {
+		became = "it was removed there since"
+	}
+	o.Message = fmt.Sprintf("host %s has seen its action %d, and the last that is known here is %d: %s", c.Ledger.Host, r.Fence, w.Fence, became)
+	return o
+}
+
+// ahead finds records that are later than their workload, which says in its memo what it begins before it does: the database
+// was put back to an earlier day. One whose first apply is under way says nothing yet.
+func (c *comparison) ahead() {
+	for _, name := range c.names() {
+		if w := c.wants[name]; w.Fence > 0 && c.records[name].Fence > w.Fence {
+			c.out.Ahead = append(c.out.Ahead, name)
+		}
 	}
 }
 

@@ -284,3 +284,35 @@ func TestRemovalOrder(t *testing.T) {
 		contract.ThingVolume, contract.ThingRecord,
 	}, kinds)
 }
+
+func TestAHostThatHasSeenMoreThanTheFleetRemembers(t *testing.T) {
+	record := func(fence int64) contract.Thing {
+		return thing(contract.ThingRecord, func(t *contract.Thing) { t.Fence = fence })
+	}
+	newer := thing(contract.ThingDomain, func(t *contract.Thing) { t.Generation, t.Fence = 3, 6_001 })
+	for name, c := range map[string]struct {
+		things  []contract.Thing
+		later   int64
+		message string
+	}{
+		"removed by the last action that is known": {things: []contract.Thing{tombstone(6_000)}, message: "there is no domain of it"},
+		"removed since": {things: []contract.Thing{tombstone(6_001)}, later: 6_001, message: "it was removed there since"},
+		"updated since": {things: []contract.Thing{record(6_001), newer}, later: 6_001, message: "it was changed there since"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := judged(open(), nil, c.things...)
+			require.Len(t, j.Findings, 1)
+			o := j.Findings[0].Repair.Absent
+			require.Equal(t, int64(6_000), o.Fence)
+			require.Equal(t, c.later, o.Later)
+			require.Contains(t, o.Message, c.message)
+			require.Equal(t, c.later > 0, len(j.Ahead) == 1)
+		})
+	}
+	j := judged(open(), nil, record(6_001), thing(contract.ThingDomain))
+	require.Empty(t, j.Findings, "what is wanted is there")
+	require.Equal(t, []string{"web"}, j.Ahead)
+	first := open(func(w *contract.Want) { w.Fence, w.Busy = 0, true })
+	require.Empty(t, judged(first, nil, tombstone(6_001)).Ahead, "its first apply is under way")
+	require.Empty(t, judged(contract.Want{}, nil, tombstone(6_001)).Ahead, "there is no such workload")
+}

@@ -58,11 +58,15 @@ func (r *run) readable() []*host {
 	return all
 }
 
-// withhold keeps everything as it is.
-func (r *run) withhold() {
+// withhold keeps everything as it is, but for what only shows: that a host has seen more of a workload than that knows itself.
+func (r *run) withhold(shows bool) {
 	for _, h := range r.readable() {
 		for i := range h.judgement.Findings {
-			h.judgement.Findings[i].Discard, h.judgement.Findings[i].Repair = nil, nil
+			f := &h.judgement.Findings[i]
+			f.Discard = nil
+			if !shows || f.Repair == nil || f.Repair.Absent == nil || f.Repair.Absent.Later == 0 {
+				f.Repair = nil
+			}
 		}
 	}
 }

@@ -79,17 +79,11 @@ func (r *run) sweep(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	var forgotten []string
 	for _, h := range r.readable() {
 		h.judgement = Compare(h.view, wants, r.request.Grace.D())
-		for _, thing := range h.judgement.Forgotten {
-			forgotten = append(forgotten, thing+" on "+h.name)
-		}
 	}
-	if len(forgotten) > 0 {
-		r.withhold()
-		return fmt.Errorf("the fleet knows nothing of things that are older than its memory (%s): is this the right Temporal "+
-			"namespace, with its database? nothing was removed", some(forgotten))
+	if err := r.checkMemory(ctx); err != nil {
+		return err
 	}
 	if err := r.show(ctx); err != nil {
 		return err
@@ -97,6 +91,40 @@ func (r *run) sweep(ctx workflow.Context) error {
 	r.discard(ctx)
 	r.repair(ctx)
 	return nil
+}
+
+// changeAhead marks runs that know of hosts which have seen more than the fleet remembers.
+const changeAhead = "hosts-ahead"
+
+// checkMemory fails if what the fleet wants is not known as a whole. Nothing is removed then. Workloads of which a host has seen
+// more than they know are still told.
+func (r *run) checkMemory(ctx workflow.Context) error {
+	var forgotten, ahead []string
+	for _, h := range r.readable() {
+		for _, thing := range h.judgement.Forgotten {
+			forgotten = append(forgotten, thing+" on "+h.name)
+		}
+		for _, workload := range h.judgement.Ahead {
+			ahead = append(ahead, workload+" on "+h.name)
+		}
+	}
+	if len(ahead) > 0 && workflow.GetVersion(ctx, changeAhead, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		ahead = nil
+	}
+	if len(forgotten)+len(ahead) == 0 {
+		return nil
+	}
+	r.withhold(len(ahead) > 0)
+	r.repair(ctx)
+	var found []string
+	if len(forgotten) > 0 {
+		found = append(found, fmt.Sprintf("the fleet knows nothing of things that are older than its memory (%s)", some(forgotten)))
+	}
+	if len(ahead) > 0 {
+		found = append(found, fmt.Sprintf("hosts have seen later actions than the fleet remembers (%s)", some(ahead)))
+	}
+	return fmt.Errorf("%s: is this the right Temporal namespace, with its database, and not one of an earlier day? nothing was removed",
+		strings.Join(found, ", and "))
 }
 
 // some are the first few of many.

@@ -240,6 +240,27 @@ func TestAFleetThatHasForgottenRemovesNothing(t *testing.T) {
 	require.Empty(t, f.removed)
 }
 
+func TestAFleetThatHasForgottenTellsWhatItsHostsHaveSeen(t *testing.T) {
+	f := full(t, "h1")
+	l := f.ledgers["h1"]
+	l.Since = 5_001 // later than the ghost's fence
+	f.ledgers["h1"] = l
+	for i, name := range []string{"removed", "gone"} {
+		f.wants[name] = contract.Want{Workload: name, Presence: contract.PresenceOpen, Kind: v1.KindContainer, Host: "h1", Fence: 6_000, Running: 2}
+		f.things["h1"] = append(f.things["h1"], contract.Thing{
+			Kind: contract.ThingRecord, Name: name, Workload: name, Fence: int64(6_001 - i), Tombstone: true, Age: time.Hour, Known: true,
+		})
+	}
+	s, err := f.run(v1.SweepRequest{Delete: true, AllowMany: true, Grace: deleting.Grace})
+	require.Error(t, err)
+	require.Empty(t, f.removed)
+	require.Len(t, f.repaired, 1, "of what else is missing the fleet may know too little")
+	require.Equal(t, "removed", f.repaired[0].Workload)
+	require.Equal(t, int64(6_001), f.repaired[0].Absent.Later)
+	require.Contains(t, f.repaired[0].Absent.Message, "it was removed there since")
+	require.Equal(t, 1, s.Summary.Repaired)
+}
+
 func TestAFailedRemovalFailsTheRunAfterTheRest(t *testing.T) {
 	f := full(t, "h1", "h2")
 	f.refuse["ghost-h1"] = "the engine refuses"

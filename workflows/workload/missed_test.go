@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -49,6 +50,50 @@ func TestASweepSaysThatWhatRunsIsAbsent(t *testing.T) {
 			before := s.Seen
 			require.False(t, s.Observe(missed(7), now))
 			require.Equal(t, before, s.Seen)
+		})
+	}
+}
+
+func TestASweepSaysThatTheHostHasSeenLaterActions(t *testing.T) {
+	now := time.UnixMilli(1_000_000)
+	for name, job := range map[string]*v1.JobPolicy{"a service": nil, "a job": {MaxAttempts: 3}} {
+		t.Run(name, func(t *testing.T) {
+			s := &State{
+				Name: "web", Wanted: WantRunning, WantedSeq: 1, DoneSeq: 1, Fence: 7, Generation: 2,
+				Workload: v1.Workload{Kind: v1.KindContainer, Container: &v1.ContainerSpec{Common: v1.Common{Type: v1.TypeService}}},
+				Home: Home{
+					Placement: &Placement{Host: "h1", Active: true, Mutated: true},
+					Deployed:  &Deployed{Generation: 2, Fence: 7, At: now.Add(-time.Hour)},
+					Seen:      contract.Observation{Host: "h1", Fence: 7, LeaseNo: 3, Seq: 9, State: contract.RunRunning},
+				},
+			}
+			if job != nil {
+				s.Workload.Container.Type, s.Workload.Container.Job = v1.TypeJob, job
+				s.Job = &Job{Count: 1, Numbered: 1}
+			}
+			later := missed(7)
+			later.Sweep.Later = 9
+			require.True(t, s.Observe(later, now))
+			st := s.Status(now)
+			require.Equal(t, v1.PhaseFailed, st.Phase)
+			require.Equal(t, v1.ReasonStaleFence, st.Reason)
+			require.Equal(t, "gone", st.Message)
+			require.Contains(t, st.Advice, "berth delete web")
+			require.Zero(t, st.RunningGeneration)
+			require.Equal(t, Step{Kind: StepWait}, s.decide(now.Add(24*time.Hour)), "nothing is done unasked")
+			require.Equal(t, int64(7), s.Fence)
+			require.False(t, s.Observe(later, now), "once is enough")
+
+			_, err := s.Ask(v1.VerbRetry, contract.VerbRequest{})
+			require.NoError(t, err)
+			step := s.decide(now)
+			require.Equal(t, StepAct, step.Kind)
+			require.Equal(t, v1.VerbDeploy, step.Action)
+			s.Begin(step, now)
+			s.Placed(contract.PlaceOut{Host: "h1"})
+			s.Failed(&contract.Error{Reason: v1.ReasonStaleFence, Permanent: true, Seen: 9, Step: string(contract.StepStart)}, now)
+			require.Greater(t, s.Fence, int64(8), "it goes on above what the host has seen")
+			require.Equal(t, StepAct, s.decide(now).Kind)
 		})
 	}
 }

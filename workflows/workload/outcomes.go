@@ -256,23 +256,6 @@ func (s *State) Observe(o contract.Observation, now time.Time) bool {
 	return true
 }
 
-// missed takes from a sweep that what runs is absent from its host. It holds only as long as nothing was done since the sweep
-// read the state, and nothing is under way.
-func (s *State) missed(o contract.Observation, now time.Time) bool {
-	if s.Doing != nil || s.Deployed == nil || s.Placement == nil || s.HostLost || s.Placement.Host != o.Host || s.Fence != o.Sweep.Fence ||
-		s.DoneSeq < s.WantedSeq || s.Seen.Fence > s.Deployed.Fence || s.Seen.Fence == s.Deployed.Fence && s.Seen.State == contract.RunAbsent {
-		return false
-	}
-	seen := contract.Observation{Fence: s.Deployed.Fence, Attempt: s.Deployed.Attempt}
-	if s.Seen.Fence == seen.Fence {
-		seen = s.Seen // what the agent says next is later than what it said last
-	}
-	seen.Host, seen.State, seen.Exit, seen.Message = o.Host, contract.RunAbsent, nil, o.Sweep.Message
-	s.Seen = seen
-	s.absorb(now)
-	return true
-}
-
 // absorb acts on the latest observation once no action is open.
 func (s *State) absorb(now time.Time) {
 	if s.Doing != nil || s.Deployed == nil || s.Seen.Fence != s.Deployed.Fence {
