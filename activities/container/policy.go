@@ -121,6 +121,11 @@ func (p policy) device(path string) error {
 	return nil
 }
 
+func (p policy) allowsName(path string) bool {
+	resolved, err := filepath.EvalSymlinks(path)
+	return err == nil && p.allowsDevice(resolved)
+}
+
 func (p policy) allowsDevice(resolved string) bool {
 	for _, allowed := range p.devices {
 		if ok, err := filepath.Match(allowed, resolved); err == nil && ok {

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/berth-dev/berth/activities/boot"
+	"github.com/berth-dev/berth/activities/container"
 	"github.com/berth-dev/berth/activities/inventory"
 	"github.com/berth-dev/berth/activities/lease"
 	"github.com/berth-dev/berth/activities/record"
@@ -121,7 +122,7 @@ func (a *Agent) await(ctx context.Context, ended <-chan struct{}, t contract.Tim
 func (a *Agent) hello(ctx context.Context) contract.Hello {
 	h := contract.Hello{
 		Host: a.cfg.Host, Fleet: a.cfg.Fleet, Instance: a.instance, BootID: a.boot.ID,
-		Contract: contractNumber(), Version: a.cfg.Version, Labels: a.cfg.Labels, Devices: a.cfg.AllowDevices,
+		Contract: contractNumber(), Version: a.cfg.Version, Labels: a.cfg.Labels, Devices: a.cfg.AllowDevices, DeviceNames: a.deviceNames(),
 		Capacity: capacity(a.cfg.DataDir, a.cfg.Capacity), Runtimes: a.probe(ctx), Guard: a.guarded(),
 	}
 	for _, r := range a.store.List() {
@@ -200,9 +201,17 @@ func (a *Agent) probe(ctx context.Context) []v1.Runtime {
 	return probed
 }
 
+// deviceNames is nil on a synthetic host, which has no devices.
+func (a *Agent) deviceNames() map[string]string {
+	if a.strict == nil {
+		return nil
+	}
+	return container.DeviceNames(a.cfg.AllowDevices)
+}
+
 func (a *Agent) guarded() bool { return a.strict != nil && a.strict.Guarded() }
 
-// watchRuntimes tells the fleet when a runtime or the guard comes or goes, so that work for it is taken as soon as it is there.
+// watchRuntimes tells the fleet when a runtime, the guard or a device's name comes or goes, so that work for it is taken as soon as it is there.
 func (a *Agent) watchRuntimes(ctx context.Context) {
 	ticker := time.NewTicker(probeEvery)
 	defer ticker.Stop()
@@ -213,7 +222,7 @@ func (a *Agent) watchRuntimes(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		now := contract.Capability{LeaseNo: a.holder.LeaseNo(), Runtimes: a.probe(ctx), Guard: a.guarded()}
+		now := contract.Capability{LeaseNo: a.holder.LeaseNo(), Runtimes: a.probe(ctx), Guard: a.guarded(), DeviceNames: a.deviceNames()}
 		if now.LeaseNo == 0 || ctx.Err() != nil || reflect.DeepEqual(now, told) {
 			continue
 		}

@@ -47,7 +47,9 @@ type Hello struct {
 	Capacity v1.Amounts        `json:"capacity"`
 	Runtimes []v1.Runtime      `json:"runtimes"`
 	Devices  []string          `json:"devices,omitempty"`
-	Holds    []Held            `json:"holds,omitempty"`
+	// DeviceNames are further names of devices that the host gives out, each with the device's first name.
+	DeviceNames map[string]string `json:"deviceNames,omitempty"`
+	Holds       []Held            `json:"holds,omitempty"`
 	// Guard is true if the host's guard runs.
 	Guard bool `json:"guard,omitempty"`
 }
@@ -181,13 +183,14 @@ type LeaseEnded struct {
 	RanOut bool `json:"ranOut,omitempty"`
 }
 
-// Capability tells Host that a runtime or the guard came or went, or that capacity changed. It is a signal, from the agent.
+// Capability tells Host that a runtime, the guard or a device's name came or went, or that capacity changed. It is a signal, from the agent.
 type Capability struct {
 	LeaseNo  int64        `json:"lease"`
 	Capacity v1.Amounts   `json:"capacity"`
 	Runtimes []v1.Runtime `json:"runtimes"`
-	// Guard is as in Hello.
-	Guard bool `json:"guard,omitempty"`
+	// Guard and DeviceNames are as in Hello.
+	Guard       bool              `json:"guard,omitempty"`
+	DeviceNames map[string]string `json:"deviceNames,omitempty"`
 }
 
 // LeaseInput starts a Lease workflow, and is its renew signal.

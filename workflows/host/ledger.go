@@ -20,6 +20,8 @@ type Ledger struct {
 	Capacity v1.Amounts       `json:"capacity"`
 	Entries  map[string]Entry `json:"entries,omitempty"`
 	Marks    map[string]Mark  `json:"marks,omitempty"`
+	// DeviceNames are further names of devices, as the host says, each with the device's first name.
+	DeviceNames map[string]string `json:"deviceNames,omitempty"`
 }
 
 // Entry is one workload's reservation.
@@ -190,6 +192,7 @@ func (l *Ledger) short(workload string, n contract.Needs) (v1.Reason, string) {
 	if reason, short := contract.Short(l.Capacity, l.reservedWithout(workload), n.Amount); reason != v1.ReasonNone {
 		return reason, short
 	}
+	own := l.Entries[workload].held().Devices
 	for _, name := range sortedKeys(l.Entries) {
 		if name == workload {
 			continue
@@ -204,8 +207,8 @@ func (l *Ledger) short(workload string, n contract.Needs) (v1.Reason, string) {
 			}
 		}
 		for _, d := range n.Devices {
-			if slices.Contains(h.Devices, d) {
-				return v1.ReasonNoCapacity, fmt.Sprintf("device %s is reserved by %s", d, name)
+			if as, taken := l.device(d, h.Devices, own); taken {
+				return v1.ReasonNoCapacity, fmt.Sprintf("device %s is reserved by %s%s", d, name, as)
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func (s *State) Hello(h contract.Hello, now time.Time) (contract.Welcome, bool) 
 	}
 	s.Name, s.Fleet, s.BootID, s.Version = h.Host, h.Fleet, h.BootID, h.Version
 	s.Labels, s.Runtimes, s.Devices, s.Guard = h.Labels, h.Runtimes, h.Devices, h.Guard
-	s.Ledger.Capacity = h.Capacity
+	s.Ledger.Capacity, s.Ledger.DeviceNames = h.Capacity, h.DeviceNames
 	s.LeaseNo++
 	if s.Phase != v1.HostOnline {
 		s.become(v1.HostJoining, now)
@@ -162,6 +162,7 @@ func (s *State) Capability(c contract.Capability, now time.Time) {
 		return
 	}
 	s.Runtimes, s.Guard, s.Ledger.Capacity, s.Changed = c.Runtimes, c.Guard, c.Capacity, now
+	s.Ledger.DeviceNames = c.DeviceNames
 	s.offerRoom()
 }
 
