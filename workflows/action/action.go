@@ -11,7 +11,7 @@ import (
 
 // perform runs an action and records its outcome where lists find it.
 func perform(ctx workflow.Context, in contract.ActionIn, do func(workflow.Context) (contract.StepOut, error)) (contract.StepOut, error) {
-	out, err := do(ctx)
+	out, err := unlessGivenUp(ctx, do)
 	// What must be said after a cancel is said on a disconnected context.
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	now, info := workflow.Now(ctx), workflow.GetInfo(ctx)
@@ -35,6 +35,24 @@ func perform(ctx workflow.Context, in contract.ActionIn, do func(workflow.Contex
 		contract.AttrOutcome.ValueSet(string(shown.Outcome)), contract.AttrReason.ValueSet(string(shown.Reason)))
 	if upsert != nil {
 		return out, upsert
+	}
+	return out, err
+}
+
+// unlessGivenUp does what an action does, until the entity gives the host up: a host that is gone would never say that a step
+// was cancelled. Which step that was is not told, because more may have come through there than was heard of.
+func unlessGivenUp(ctx workflow.Context, do func(workflow.Context) (contract.StepOut, error)) (out contract.StepOut, err error) {
+	givenUp, done := workflow.GetSignalChannel(ctx, contract.SignalGiveUp), false
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		out, err = do(ctx)
+		done = true
+	})
+	own, _ := workflow.NewDisconnectedContext(ctx) // a cancel alone is waited for
+	if waiting := workflow.Await(own, func() bool { return done || givenUp.Len() > 0 }); waiting != nil {
+		return contract.StepOut{}, waiting
+	}
+	if !done {
+		return contract.StepOut{}, contract.Canceled("")
 	}
 	return out, err
 }

@@ -52,6 +52,9 @@ const (
 	QueryHostWould      = "would"
 )
 
+// SignalGiveUp is from Workload to a cancelled action whose host is lost: nothing that is asked of it there is waited for.
+const SignalGiveUp = "give-up"
+
 // Updates, signals and queries of Queue.
 const (
 	UpdateAhead   = "ahead"

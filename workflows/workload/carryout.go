@@ -9,6 +9,9 @@ import (
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
+// changeGiveUp is since when a cancelled action is told that its host is lost.
+const changeGiveUp = "give-up"
+
 // carryOut places a deploy and then runs the action's workflow. Between the two the placement is recorded, so that the
 // child may bind it.
 func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepOut, error) {
@@ -56,6 +59,16 @@ func act(ctx workflow.Context, action v1.Verb, in contract.ActionIn, launched ti
 		}
 	}
 	return out, runID, err
+}
+
+// giveUp tells the open action that its host is lost. What its steps still do there is covered by the fence of what comes next,
+// and by the debt that the host is left with.
+func (e *workloadEntity) giveUp() {
+	d := e.s.Doing
+	d.GivenUp = true
+	if workflow.GetVersion(e.Ctx, changeGiveUp, workflow.DefaultVersion, 1) == 1 {
+		e.Send(contract.ActionID(e.s.Name, d.Kind, d.Fence), contract.SignalGiveUp, nil)
+	}
 }
 
 // leaveHome removes what runs on the old host before the new copy starts. The new host's grant is kept first: nothing is

@@ -19,6 +19,8 @@ const (
 	StepAct StepKind = "act"
 	// StepCancel cancels the open action, because a later request supersedes it.
 	StepCancel StepKind = "cancel"
+	// StepGiveUp tells the open action, which is cancelled, not to wait for its host.
+	StepGiveUp StepKind = "give-up"
 	// StepAcknowledge lets the host drop a job's ended attempt.
 	StepAcknowledge StepKind = "acknowledge"
 	// StepNote takes the transition in Ended or Done without an action.
@@ -122,6 +124,9 @@ func (s *State) decideIdle(now time.Time) Step {
 // decideDoing watches over the open action.
 func (s *State) decideDoing(now time.Time) Step {
 	if s.Doing.Cancelled {
+		if s.actsInVain() {
+			return Step{Kind: StepGiveUp}
+		}
 		return Step{Kind: StepWait}
 	}
 	if s.Doing.Remain != "" {
@@ -149,6 +154,18 @@ func (s *State) decideDoing(now time.Time) Step {
 		return Step{Kind: StepWait, Until: at}
 	}
 	return Step{Kind: StepWait}
+}
+
+// actsInVain reports whether the open action works on a host that is lost, and has not been told so yet.
+func (s *State) actsInVain() bool {
+	d := s.Doing
+	if d.GivenUp || d.LaunchedAt.IsZero() {
+		return false
+	}
+	if r := s.remain(d.Remain); r != nil {
+		return r.Away
+	}
+	return s.HostLost
 }
 
 func (s *State) decideService(now time.Time) Step {

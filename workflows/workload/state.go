@@ -108,7 +108,9 @@ type Doing struct {
 	Try        int       `json:"try,omitempty"`
 	LaunchedAt time.Time `json:"launchedAt,omitzero"`
 	RunID      string    `json:"runId,omitempty"`
-	Cancelled  bool      `json:"cancelled,omitempty"`
+	// Cancelled is true once the action was cancelled, GivenUp once it was told not to wait for its host.
+	Cancelled bool `json:"cancelled,omitempty"`
+	GivenUp   bool `json:"givenUp,omitempty"`
 	// Volumes is true if a remove takes named volumes away too.
 	Volumes bool           `json:"volumes,omitempty"`
 	Needs   contract.Needs `json:"needs"`

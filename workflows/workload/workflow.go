@@ -69,6 +69,9 @@ func (e *workloadEntity) run() error {
 			e.s.Doing.Cancelled = true
 			e.cancelAction()
 			continue
+		case StepGiveUp:
+			e.giveUp()
+			continue
 		case StepAcknowledge:
 			e.acknowledge()
 			continue
