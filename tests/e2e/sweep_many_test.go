@@ -32,3 +32,29 @@ func TestOrphansThatDoNotHeedTERM(t *testing.T) {
 	t.Logf("%d containers that do not heed TERM for %s each: %s", orphans, patience, took.Round(10*time.Millisecond))
 	require.Less(t, took, orphans*patience/2, "several go at a time")
 }
+
+// TestAnAgentThatDiesWhileItRemoves is killed among several removals, and is back at once.
+func TestAnAgentThatDiesWhileItRemoves(t *testing.T) {
+	t.Parallel()
+	f := heldFleet(t)
+	f.Apply(container(t, f, "web", "volumes: [{name: data, target: /data}]"))
+	f.AwaitPhase("web", soon, v1.PhaseRunning)
+	const orphans = 4
+	for i := range orphans {
+		workload := fmt.Sprintf("ghost%d", i)
+		stray(t, containerName(f, workload), f.ID, hostName, workload)
+	}
+	aged(t)
+	const place = "container.remove.after@ghost2"
+	f.ArmKill(place)
+	s := begin(t, f)
+	f.AwaitHit(place, soon)
+	require.NotZero(t, f.Agents[0].Await(soon))
+	f.Release(place)
+	f.Agents[0].Start()
+	s = sweepEnd(t, f, s.ID)
+	require.Equal(t, v1.SweepSucceeded, s.State, s.Message)
+	require.Equal(t, v1.SweepSummary{Hosts: 1, Orphaned: orphans, Deleted: orphans, SkippedLive: 3}, s.Summary, "those that are gone count as well")
+	require.Equal(t, []string{containerName(f, "web")}, harness.Containers(t, f.ID))
+	require.Len(t, harness.Volumes(t, f.ID), 1)
+}
