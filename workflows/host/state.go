@@ -115,7 +115,8 @@ func (s *State) Hello(h contract.Hello, now time.Time) (contract.Welcome, bool) 
 	return contract.Welcome{LeaseNo: s.LeaseNo, Timings: s.Timings, Debts: slices.Clone(s.Debts)}, true
 }
 
-// Live makes the host online: the lease's first beat was acknowledged.
+// Live makes the host online: the lease's first beat was acknowledged. One that comes after the lease's end, of an agent that
+// was held up in between, is no news; see late.
 func (s *State) Live(l contract.LeaseLive, now time.Time) {
 	if l.LeaseNo != s.LeaseNo || s.Phase == v1.HostOnline {
 		return
@@ -125,6 +126,12 @@ func (s *State) Live(l contract.LeaseLive, now time.Time) {
 	s.tell(contract.SignalHostBack)
 	s.retellDrain()
 	s.offerRoom()
+}
+
+// late reports whether the lease that is said to be live has ended already: it would make a host online that holds none, or that
+// was forgotten, and nobody would ever take it offline again.
+func (s *State) late(l contract.LeaseLive) bool {
+	return l.LeaseNo == s.LeaseNo && (v1.Host{State: s.Phase}).Away()
 }
 
 // Ended takes the host offline, or marks it as left. An end of an earlier lease is nothing new.

@@ -14,6 +14,9 @@ import (
 // changeForgetClean is since when a machine that takes a forgotten one's name does not inherit its cordon.
 const changeForgetClean = "forget-clean"
 
+// changeLateLive is since when a lease is not taken for live after its end.
+const changeLateLive = "late-live"
+
 // Input starts a run of Host. It has the wire form of contract.HostInput.
 type Input struct {
 	Timings contract.Timings `json:"timings"`
@@ -86,7 +89,12 @@ func handle(loop *entity.Loop, s *State) error {
 	if err := handleAway(loop, s); err != nil {
 		return err
 	}
-	entity.Signal(loop, contract.SignalLeaseLive, func(l contract.LeaseLive) { s.Live(l, now()) })
+	entity.Signal(loop, contract.SignalLeaseLive, func(l contract.LeaseLive) {
+		if s.late(l) && workflow.GetVersion(loop.Ctx, changeLateLive, workflow.DefaultVersion, 1) == 1 {
+			return
+		}
+		s.Live(l, now())
+	})
 	entity.Signal(loop, contract.SignalLeaseEnded, func(l contract.LeaseEnded) { s.Ended(l, now()) })
 	entity.Signal(loop, contract.SignalCapability, func(c contract.Capability) { s.Capability(c, now()) })
 	entity.Signal(loop, contract.SignalSettle, func(r contract.SettleRequest) { s.Settle(r, now()) })
