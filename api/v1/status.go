@@ -62,6 +62,7 @@ const (
 	ReasonUnauthorized       Reason = "Unauthorized"
 	ReasonForbidden          Reason = "Forbidden"
 	ReasonDisconnected       Reason = "Disconnected"
+	ReasonRecordMissing      Reason = "RecordMissing"
 	ReasonUndefined          Reason = "Undefined"
 	ReasonMalformedSignal    Reason = "MalformedSignal"
 	ReasonCancelIgnored      Reason = "CancelIgnored"

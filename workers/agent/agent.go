@@ -92,7 +92,11 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		a.payDebts(ctx, welcome.Debts)
 		a.admit()
-		if !a.await(ctx, ended, welcome.Timings) {
+		lctx, leaseOver := context.WithCancel(sctx)
+		supervising.Go(func() { a.tellUnrecorded(lctx) })
+		goesOn := a.await(ctx, ended, welcome.Timings)
+		leaseOver()
+		if !goesOn {
 			return nil
 		}
 		a.setMember(false)

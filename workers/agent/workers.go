@@ -30,6 +30,7 @@ func newWorkers(a *Agent) []worker.Worker {
 	workers[0].RegisterActivityWithOptions(a.holder.HoldLease, activity.RegisterOptions{Name: contract.ActivityHoldLease})
 	workers[0].RegisterActivityWithOptions(a.inventory.Inventory, activity.RegisterOptions{Name: contract.ActivityInventory})
 	workers[0].RegisterActivityWithOptions(a.inventory.Discard, activity.RegisterOptions{Name: contract.ActivityDiscard})
+	workers[0].RegisterActivityWithOptions(a.inventory.Adopt, activity.RegisterOptions{Name: contract.ActivityAdopt})
 	for _, rt := range a.runtimes {
 		workers[0].RegisterActivityWithOptions(a.runner.Logs(rt),
 			activity.RegisterOptions{Name: contract.ActivityName(rt.Kind(), contract.StepLogs)})

@@ -123,6 +123,14 @@ func FleetActivity() workflow.ActivityOptions {
 	return o
 }
 
+// AdoptActivity is for a record that a host is given again. A host that does not take it up in time says once more that it has
+// none when it is back.
+func AdoptActivity(queue string) workflow.ActivityOptions {
+	o := SweepActivity(queue)
+	o.StartToCloseTimeout = 2 * time.Minute
+	return o
+}
+
 // SweepActivity is for what a sweep asks of a host. A host that does not take it up in time is left alone: nobody waits for
 // a sweep.
 func SweepActivity(queue string) workflow.ActivityOptions {

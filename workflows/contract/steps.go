@@ -146,6 +146,8 @@ type Observation struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Mend is true if the host is to put right what it found. It is not sent.
 	Mend bool `json:"-"`
+	// Unrecorded is set if the host has no record of the workload, and says nothing else. It is not ordered by the numbers.
+	Unrecorded *Unrecorded `json:"unrecorded,omitempty"`
 	// Sweep is set if a sweep says it, and not the host's agent: what is wanted is absent. It is not ordered by the numbers.
 	Sweep *SweepObservation `json:"sweep,omitempty"`
 }

@@ -23,6 +23,8 @@ const (
 	StepGiveUp StepKind = "give-up"
 	// StepAcknowledge lets the host drop a job's ended attempt.
 	StepAcknowledge StepKind = "acknowledge"
+	// StepAdopt gives the host the record that it has lost.
+	StepAdopt StepKind = "adopt"
 	// StepNote takes the transition in Ended or Done without an action.
 	StepNote StepKind = "note"
 	// StepEvict asks the host's ledger to let the workload go, because the host is away.
@@ -82,6 +84,9 @@ func (s *State) decideNow(now time.Time) Step {
 	step := s.decideIdle(now)
 	if step.Kind != StepWait {
 		return step
+	}
+	if s.adoptDue() {
+		return Step{Kind: StepAdopt}
 	}
 	behind := s.decideRemains(now)
 	behind.Until = earlier(behind.Until, earlier(step.Until, s.drainDue(now)))

@@ -28,6 +28,7 @@ func (s *State) Begin(step Step, now time.Time) {
 	}
 	d.Volumes = step.Action == v1.VerbRemove && s.DropVolumes
 	s.Doing = d
+	s.forgetAdopting()
 }
 
 // Placed records the grant of a host; only then is it bound.
@@ -234,8 +235,11 @@ func (s *State) Note(step Step) Ledger {
 
 // Observe takes what a host sees, if it is later than what was seen before. It reports whether anything changed.
 func (s *State) Observe(o contract.Observation, now time.Time) bool {
-	if o.Sweep != nil {
+	switch {
+	case o.Sweep != nil:
 		return s.missed(o, now)
+	case o.Unrecorded != nil:
+		return s.unrecorded(o, now)
 	}
 	if from := s.movingFrom(o.Host); from != nil && o.After(from.Seen) {
 		from.Seen = o
@@ -245,6 +249,7 @@ func (s *State) Observe(o contract.Observation, now time.Time) bool {
 		return false
 	}
 	o.Findings = s.dated(o, now)
+	s.forgetAdopting() // it has a record
 	s.Seen, s.RestartAt = o, time.Time{}
 	if o.RestartIn > 0 {
 		s.RestartAt = now.Add(o.RestartIn)

@@ -54,6 +54,8 @@ type State struct {
 	// RestartAt is when its host starts an exited workload again, LastExit how it last ended by itself.
 	RestartAt time.Time `json:"restartAt,omitzero"`
 	LastExit  *LastExit `json:"lastExit,omitempty"`
+	// Adopting is set while the host is to be given its record again.
+	Adopting *Adopting `json:"adopting,omitempty"`
 	// Force is set by a remove that does not wait for a host that is away.
 	Force bool `json:"force,omitempty"`
 	// Volumes are the named volumes that may have been made, in any generation. DropVolumes is set by a remove that takes
@@ -198,7 +200,7 @@ const (
 
 // Busy reports whether something is under way that a new run could not carry on.
 func (s *State) Busy() bool {
-	return s.Doing != nil || s.Evicting || s.Job != nil && s.Job.Acknowledging
+	return s.Doing != nil || s.Evicting || s.Adopting != nil && s.Adopting.Asked || s.Job != nil && s.Job.Acknowledging
 }
 
 func (s *State) isJob() bool {

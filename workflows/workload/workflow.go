@@ -75,6 +75,9 @@ func (e *workloadEntity) run() error {
 		case StepAcknowledge:
 			e.acknowledge()
 			continue
+		case StepAdopt:
+			e.adopt()
+			continue
 		case StepEvict:
 			e.evict(step)
 			continue

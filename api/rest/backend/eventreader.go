@@ -142,6 +142,9 @@ func (r *eventReader) signaled(a *historypb.WorkflowExecutionSignaledEventAttrib
 
 // observed follows the entity: what comes late or twice says nothing new.
 func (r *eventReader) observed(o contract.Observation) {
+	if o.Unrecorded != nil {
+		return // the workload says what it makes of it
+	}
 	if o.Host != r.status.Host || o.Fence > r.status.Fence || !o.After(r.seen) {
 		return
 	}

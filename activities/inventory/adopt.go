@@ -1,0 +1,69 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+
+	"github.com/berth-dev/berth/activities/record"
+	"github.com/berth-dev/berth/activities/step"
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/workflows/contract"
+)
+
+// Unrecorded are the things that workloads run as of which the host has no record, though they carry its mark. Of a record that
+// can't be read nothing is concluded. With an error they are those that could be read.
+func (a *Activities) Unrecorded(ctx context.Context) ([]contract.Thing, error) {
+	var all []contract.Thing
+	var unread []error
+	for _, s := range a.Sources {
+		for _, kind := range s.Kinds() {
+			if kind != contract.ThingContainer && kind != contract.ThingDomain {
+				continue
+			}
+			things, err := s.Inventory(ctx, kind)
+			unread = append(unread, err)
+			for _, t := range things {
+				if rec, err := a.Store.Get(t.Workload); err == nil && rec.Fence == 0 && t.Odd == "" {
+					all = append(all, t)
+				}
+			}
+		}
+	}
+	return all, errors.Join(unread...)
+}
+
+// Adopt writes the record of a workload that was lost. It starts and makes nothing: it refuses unless what runs carries the mark
+// that the record would tell of.
+func (a *Activities) Adopt(ctx context.Context, in contract.StepIn) error {
+	defer beat(ctx)()
+	for _, s := range a.Sources {
+		rt, ok := s.(step.Runtime)
+		if !ok || rt.Kind() != in.Ref.Kind {
+			continue
+		}
+		err := a.Runner.Adopt(ctx, in, func(ctx context.Context, rec record.Record) (string, error) { return a.marked(ctx, rt, rec) })
+		return contract.AsActivityError(err)
+	}
+	return contract.AsActivityError(contract.Permanent(v1.ReasonInternal, "report this", "this host runs nothing of kind %s", in.Ref.Kind))
+}
+
+// marked finds what runs of a workload, and returns its id if its mark is that of the record.
+func (a *Activities) marked(ctx context.Context, rt step.Runtime, rec record.Record) (string, error) {
+	things, err := a.Unrecorded(ctx)
+	for _, t := range things {
+		if t.Workload != rec.Workload || t.Generation != rec.Generation || t.Fence > rec.Fence || rec.Attempt > 0 && t.Fence != rec.Fence {
+			continue
+		}
+		o, err := rt.Observe(ctx, rec)
+		if err != nil {
+			return "", err
+		}
+		if !o.Down() {
+			return t.ID, nil
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return "", contract.Permanent(v1.ReasonNotFound, "restart it", "nothing runs that was deployed last")
+}

@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
+)
+
+// TestALostRecord removes the host's records of workloads while the agent is away: of one that runs, of a job, and of one that
+// has ended meanwhile. Nothing is made again because of that.
+func TestALostRecord(t *testing.T) {
+	oneGuest(t)
+	f := fleet(t)
+	agent := f.Agents[0]
+	f.Apply(vm(f, "guest", harness.ServeFile(t, harness.GuestImage(t)).URL, "", "stopGracePeriod: 1s"))
+	f.AwaitPhase("guest", long, v1.PhaseRunning)
+	guest := domainID(t, f, "guest")
+	path := func(name string) string { return filepath.Join(agent.DataDir, "workloads", name, "record.json") }
+	names := []string{"web", "batch", "ended"}
+	f.Apply(container(t, f, "web"))
+	f.Apply(container(t, f, "batch", "type: job", shell(untilFile("/tmp/end", "exit 0"))))
+	f.Apply(container(t, f, "ended"))
+	before := map[string]inspected{}
+	for _, name := range names {
+		f.AwaitPhase(name, soon, v1.PhaseRunning)
+		before[name] = inspect(t, f, name)
+	}
+	missing := func(v v1.View) bool {
+		return slices.ContainsFunc(v.Status.Conditions, func(c v1.Condition) bool { return c.Reason == v1.ReasonRecordMissing })
+	}
+	agent.Kill()
+	for _, name := range names {
+		require.NoError(t, os.Remove(path(name)))
+	}
+	require.NoError(t, os.Remove(path("guest")))
+	docker(t, "kill", containerName(f, "ended"))
+	agent.Start()
+
+	f.AwaitWorkload("ended", soon, "it says that its record is missing, and what to do", func(v v1.View) bool {
+		return missing(v) && strings.Contains(v.Status.Conditions[0].Message, "berth restart")
+	})
+	for _, name := range []string{"web", "batch"} {
+		harness.Eventually(t, func() bool { _, err := os.Stat(path(name)); return err == nil }, soon, poll, "the record is there again")
+		f.AwaitWorkload(name, soon, "its record is there again", func(v v1.View) bool { return v.Status.Phase == v1.PhaseRunning && !missing(v) })
+		require.Equal(t, before[name].ID, inspect(t, f, name).ID)
+		require.Equal(t, before[name].State.StartedAt, inspect(t, f, name).State.StartedAt)
+		require.Zero(t, f.Workload(name).Status.Restarts)
+	}
+	harness.Eventually(t, func() bool { _, err := os.Stat(path("guest")); return err == nil }, soon, poll, "the record is there again")
+	f.AwaitWorkload("guest", soon, "its record is there again", func(v v1.View) bool { return v.Status.Phase == v1.PhaseRunning && !missing(v) })
+	require.Equal(t, guest, domainID(t, f, "guest"))
+	require.NoFileExists(t, path("ended"))
+	require.False(t, inspect(t, f, "ended").State.Running, "nobody has asked for it")
+
+	// The host looks after them again.
+	docker(t, "kill", containerName(f, "web"))
+	harness.Eventually(t, func() bool { return inspect(t, f, "web").State.Running }, soon, poll)
+	docker(t, "exec", containerName(f, "batch"), "touch", "/tmp/end")
+	f.AwaitPhase("batch", soon, v1.PhaseSucceeded)
+	awaitSettled(f, f.Do("ended", v1.VerbRestart))
+	f.AwaitWorkload("ended", soon, "it runs, and its record is there", func(v v1.View) bool { return v.Status.Phase == v1.PhaseRunning && !missing(v) })
+	require.Equal(t, before["ended"].ID, inspect(t, f, "ended").ID)
+	for _, name := range append(names, "guest") {
+		remove(t, f, name)
+	}
+}
