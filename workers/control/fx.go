@@ -32,6 +32,14 @@ const stopTimeout = 10 * time.Second
 // replica was killed, those that it had answer this much later: it stays below what the API's callers wait for an answer.
 const stickyTimeout = 3 * time.Second
 
+// Pollers are the polls that a worker keeps waiting. A task that comes while one waits goes straight to it; else the server
+// writes it down and reads it back: with 4 and 2 it did so with half of all, 12 % of its time. A waiting poll costs next to
+// nothing.
+const (
+	workflowPollers = 20
+	activityPollers = 8
+)
+
 // Module runs the control worker for the life of the application. It needs a client.Client, its converter.DataConverter
 // and a *slog.Logger.
 var Module = fx.Module("control",
@@ -52,8 +60,8 @@ func New(c client.Client, data converter.DataConverter, log *slog.Logger) worker
 		WorkerStopTimeout:                stopTimeout,
 		StickyScheduleToStartTimeout:     stickyTimeout,
 		MaxHeartbeatThrottleInterval:     time.Second, // a placement's retry must know whom the last attempt asked
-		MaxConcurrentWorkflowTaskPollers: 4,
-		MaxConcurrentActivityTaskPollers: 2,
+		MaxConcurrentWorkflowTaskPollers: workflowPollers,
+		MaxConcurrentActivityTaskPollers: activityPollers,
 	})
 	RegisterWorkflows(w)
 	p := &place.Activities{Client: c, Data: data, Log: log}
