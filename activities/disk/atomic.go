@@ -21,6 +21,10 @@ func temporaryFor(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+temporarySuffix)
 }
 
+func isTemporary(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, temporarySuffix)
+}
+
 // CleanTemporaries removes what interrupted operations left in a directory. Nothing may be at work in it. A directory
 // that does not exist is clean.
 func CleanTemporaries(dir string) error {
@@ -32,7 +36,7 @@ func CleanTemporaries(dir string) error {
 		return Classify("list "+dir, err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), temporarySuffix) {
+		if isTemporary(e.Name()) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return Classify("remove a temporary file", err)
 			}

@@ -73,12 +73,12 @@ func sizes(f *os.File) (Info, bool, error) {
 	if err != nil {
 		return Info{}, false, Classify("inspect "+f.Name(), err)
 	}
-	magic := make([]byte, len(qcow2Magic))
-	if err := readZeroPadded(f, magic, 0); err != nil {
+	qcow, err := hasMagic(f)
+	if err != nil {
 		return Info{}, false, Classify("read "+f.Name(), err)
 	}
 	info := Info{Format: v1.FormatRaw, VirtualSize: stat.Size(), Size: stat.Size(), Allocated: allocated(stat)}
-	if string(magic) == string(qcow2Magic) {
+	if qcow {
 		info.Format = v1.FormatQCOW2
 		return info, true, nil
 	}

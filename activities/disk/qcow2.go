@@ -76,6 +76,21 @@ type qcow2 struct {
 // parseQCOW2 reads a header of a file with this many bytes. It refuses what QEMU would refuse, and sizes that make no
 // sense; what the header refers to is for the caller to judge. Errors are for users, without the file's name.
 func parseQCOW2(r io.ReaderAt, fileSize int64) (*qcow2, error) {
+	q, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.checkSizes(fileSize); err != nil {
+		return nil, err
+	}
+	if err := q.readBackingName(r); err != nil {
+		return nil, err
+	}
+	return q, q.readExtensions(r)
+}
+
+// readHeader reads the fixed part of a header, of either version.
+func readHeader(r io.ReaderAt) (*qcow2, error) {
 	head := make([]byte, headerV3Length+1)
 	if err := readZeroPadded(r, head, 0); err != nil {
 		return nil, err
@@ -87,16 +102,14 @@ func parseQCOW2(r io.ReaderAt, fileSize int64) (*qcow2, error) {
 	if !bytes.Equal(q.Magic[:], qcow2Magic) {
 		return nil, fmt.Errorf("the file has no qcow2 header")
 	}
-	if err := q.normalize(); err != nil {
-		return nil, err
-	}
-	if err := q.checkSizes(fileSize); err != nil {
-		return nil, err
-	}
-	if err := q.readBackingName(r); err != nil {
-		return nil, err
-	}
-	return q, q.readExtensions(r)
+	return q, q.normalize()
+}
+
+// hasMagic reports whether what looks like a qcow2 header follows.
+func hasMagic(r io.ReaderAt) (bool, error) {
+	magic := make([]byte, len(qcow2Magic))
+	err := readZeroPadded(r, magic, 0)
+	return bytes.Equal(magic, qcow2Magic), err
 }
 
 // normalize brings both versions to one shape.

@@ -24,6 +24,10 @@ type Options struct {
 	MaxSize int64
 	// AllowedPathPrefixes are the directories of the host from which images may come. None means no path is allowed.
 	AllowedPathPrefixes []string
+	// Keep is how long an image stays that nothing uses. Zero means for ever.
+	Keep time.Duration
+	// Disks is the directory below which all disks are that may be based on images of the cache.
+	Disks string
 	// HTTPClient is used with its transport; it needs no timeout of its own. Its transport must not decompress.
 	// Default: a client with the environment's proxies.
 	HTTPClient *http.Client
@@ -31,7 +35,8 @@ type Options struct {
 
 // Image is an image in the cache.
 type Image struct {
-	// Path of the file, readable for everybody and written by nobody. It stays until Remove.
+	// Path of the file, readable for everybody and written by nobody. It stays while something uses it, and for Options.Keep
+	// after.
 	Path string
 	// Digest of the file, "sha256:" and 64 hex digits.
 	Digest string
@@ -50,6 +55,7 @@ type Cache struct {
 
 	mu      sync.Mutex
 	flights map[string]*flight
+	uses    map[string]int // by path: how many disks are being made of an image
 	running sync.WaitGroup
 
 	indexMu sync.Mutex // fetches from two places may find the same image
@@ -77,7 +83,7 @@ func Open(dir string, opts Options) (*Cache, error) {
 	}
 	c := &Cache{
 		dir: dir, opts: opts, client: newClient(opts.HTTPClient), bootID: bootID(),
-		slots: semaphore.NewWeighted(int64(opts.MaxConcurrent)), flights: map[string]*flight{},
+		slots: semaphore.NewWeighted(int64(opts.MaxConcurrent)), flights: map[string]*flight{}, uses: map[string]int{},
 	}
 	// QEMU runs as another user and reaches images by name through a directory that it cannot list.
 	for path, mode := range map[string]os.FileMode{dir: 0o711, c.path(partialDir): 0o700, c.path(indexDir): 0o700} {

@@ -2,9 +2,12 @@ package image
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"sync"
 	"time"
 
+	"github.com/berth-dev/berth/activities/disk"
 	v1 "github.com/berth-dev/berth/api/v1"
 )
 
@@ -14,6 +17,7 @@ const reportEvery = 200 * time.Millisecond
 // flight is one running fetch and those who wait for it. waiters and abandoned are guarded by the cache's mutex; image
 // and err are set before done is closed.
 type flight struct {
+	source    source
 	cancel    context.CancelFunc
 	waiters   int
 	abandoned bool
@@ -52,17 +56,32 @@ func (c *Cache) join(ctx context.Context, s source) (*flight, <-chan struct{}) {
 	}
 	// The fetch outlives the first who asked, as long as there are others.
 	fetchCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{cancel: cancel, waiters: 1, done: make(chan struct{})}
+	f := &flight{source: s, cancel: cancel, waiters: 1, done: make(chan struct{})}
 	c.flights[s.key] = f
 	c.running.Go(func() {
-		f.image, f.err = c.fetch(fetchCtx, s, f.report)
+		for landed := false; !landed; {
+			f.image, f.err = c.fetch(fetchCtx, s, f.report)
+			landed = c.land(f)
+		}
 		cancel()
-		c.mu.Lock()
-		delete(c.flights, s.key)
-		c.mu.Unlock()
 		close(f.done)
 	})
 	return f, nil
+}
+
+// land ends a flight and notes the use of its image. It reports false if the image was removed just after it was found.
+func (c *Cache) land(f *flight) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.err == nil {
+		err := touch(f.image.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		f.err = disk.Classify("note the use of an image", err)
+	}
+	delete(c.flights, f.source.key)
+	return true
 }
 
 // wait waits for a fetch that the caller has joined. The last who leaves ends it.

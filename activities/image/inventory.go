@@ -2,14 +2,7 @@ package image
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
-	"github.com/berth-dev/berth/activities/disk"
 	"github.com/berth-dev/berth/activities/inventory"
 	"github.com/berth-dev/berth/activities/step"
 	"github.com/berth-dev/berth/workflows/contract"
@@ -17,65 +10,24 @@ import (
 
 var _ inventory.Source = (*Cache)(nil)
 
-// Kinds is contract.ThingDownload.
-func (c *Cache) Kinds() []contract.ThingKind { return []contract.ThingKind{contract.ThingDownload} }
-
-// Inventory lists what was fetched in part. The cache belongs to one host: its directory is the mark.
-func (c *Cache) Inventory(context.Context, contract.ThingKind) ([]contract.Thing, error) {
-	entries, err := os.ReadDir(c.path(partialDir))
-	if err != nil {
-		return nil, disk.Classify("list the downloads", err)
-	}
-	var all []contract.Thing
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), stateSuffix) || e.IsDir() {
-			continue
-		}
-		if t, ok := c.download(e.Name()); ok {
-			all = append(all, t)
-		}
-	}
-	return all, nil
+// Kinds are what was fetched in part, and images.
+func (c *Cache) Kinds() []contract.ThingKind {
+	return []contract.ThingKind{contract.ThingDownload, contract.ThingImage}
 }
 
-// download looks at one; false if there is none. Its own time is that of the last byte.
-func (c *Cache) download(key string) (contract.Thing, bool) {
-	info, err := os.Lstat(c.path(partialDir, key))
-	if err != nil {
-		return contract.Thing{}, false
+// Inventory lists what was fetched in part, or the images that nothing uses. The cache belongs to one host: its directory is
+// the mark.
+func (c *Cache) Inventory(_ context.Context, kind contract.ThingKind) ([]contract.Thing, error) {
+	if kind == contract.ThingImage {
+		return c.unused()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return contract.Thing{
-		Kind: contract.ThingDownload, Name: key, Size: info.Size(), InUse: c.flights[key] != nil,
-		Age: max(0, time.Since(info.ModTime())), Known: true,
-	}, true
+	return c.downloads()
 }
 
-// Discard removes a download that nobody waits for. While it does, none of its source begins.
+// Discard removes a download that nobody waits for, or an image that nothing uses.
 func (c *Cache) Discard(ctx context.Context, call *step.Call, o contract.Orphan) (string, error) {
-	key := o.Thing.Name
-	now, found := c.download(key)
-	if !found || filepath.Base(key) != key {
-		return "", nil
+	if o.Thing.Kind == contract.ThingImage {
+		return c.discardImage(ctx, call, o)
 	}
-	if why := o.Differs(now); why != "" {
-		return why, nil
-	}
-	kept := ""
-	err := call.Mutate(ctx, "image.partial.remove", func(context.Context) error {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.flights[key] != nil {
-			kept = "it is in use"
-			return nil
-		}
-		for _, path := range []string{c.path(partialDir, key), c.path(partialDir, key+stateSuffix)} {
-			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return disk.Classify("remove a download", err)
-			}
-		}
-		return nil
-	})
-	return kept, err
+	return c.discardDownload(ctx, call, o)
 }

@@ -143,7 +143,7 @@ func TestEnsureOnAFullDisk(t *testing.T) {
 	require.Less(t, known.bytesSent(), int64(8*mib), "it is refused by its length")
 }
 
-func TestRemove(t *testing.T) {
+func TestList(t *testing.T) {
 	data := content(t, mib)
 	s := serve(t, contentServer(data, false))
 	c := open(t, t.TempDir(), image.Options{})
@@ -152,15 +152,4 @@ func TestRemove(t *testing.T) {
 	images, err := c.List()
 	require.NoError(t, err)
 	require.Equal(t, []image.Image{img}, images)
-
-	used := func(path string) (bool, error) { return path == img.Path, nil }
-	requireReason(t, c.Remove(img.Digest, used), v1.ReasonPolicyDenied, true)
-	unused := func(string) (bool, error) { return false, nil }
-	require.NoError(t, c.Remove(img.Digest, unused))
-	require.NoError(t, c.Remove(img.Digest, unused))
-	requireNoImages(t, c)
-
-	again, err := c.Ensure(t.Context(), raw(s.URL, sha256Of(data)), nil)
-	require.NoError(t, err)
-	require.Equal(t, img, again)
 }

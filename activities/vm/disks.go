@@ -131,13 +131,17 @@ func (r *Runtime) diskMaker(ctx context.Context, d v1.Disk, progress func(v1.Pro
 	}
 	if d.Mode != v1.DiskCopy {
 		return v1.FormatQCOW2, func(ctx context.Context, path string) error {
-			return disk.CreateOverlay(ctx, base.Path, base.Format, path, sectors(d.Size))
+			return r.images.Use(base, func() error {
+				return disk.CreateOverlay(ctx, base.Path, base.Format, path, sectors(d.Size))
+			})
 		}, nil
 	}
 	return base.Format, func(ctx context.Context, path string) error {
-		return disk.Copy(ctx, base.Path, path, func(p v1.Progress) {
-			p.Detail = "copying disk " + d.Name
-			progress(p)
+		return r.images.Use(base, func() error {
+			return disk.Copy(ctx, base.Path, path, func(p v1.Progress) {
+				p.Detail = "copying disk " + d.Name
+				progress(p)
+			})
 		})
 	}, nil
 }

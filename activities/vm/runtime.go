@@ -29,9 +29,11 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Images is the host's cache of images. Ensure fetches an image unless it is there, and says how far it is.
+// Images is the host's cache of images. Ensure fetches an image unless it is there, and says how far it is. Use keeps it there
+// while a disk is made of it.
 type Images interface {
 	Ensure(ctx context.Context, src v1.DiskImage, progress func(v1.Progress)) (image.Image, error)
+	Use(base image.Image, do func() error) error
 }
 
 // Runtime implements step.Runtime for virtual machines.

@@ -109,7 +109,7 @@ const (
 // SweepThing is one thing that a sweep found not to be in order.
 type SweepThing struct {
 	Host string `json:"host"`
-	// Kind is container, network, volume, domain, disk, seed, download, record or reservation.
+	// Kind is container, network, volume, domain, disk, seed, download, image, record or reservation.
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`
 	Workload string `json:"workload,omitempty"`

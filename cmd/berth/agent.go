@@ -45,6 +45,7 @@ type hostSettings struct {
 	procFS       string
 	runDir       string
 	stall        time.Duration
+	keepImages   time.Duration
 	synthetic    syntheticSettings
 }
 
@@ -83,6 +84,8 @@ func (h *hostSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&h.procFS, "procfs", boot.ProcFS, "where the host's proc filesystem is, by which its boots are told apart")
 	f.StringVar(&h.runDir, "run-dir", defaultRunDir, "directory, on tmpfs, of what agent and guard tell each other")
 	durationVar(f, &h.stall, "stall-timeout", time.Minute, "how long a download may make no progress")
+	durationVar(f, &h.keepImages, "keep-images", 7*24*time.Hour,
+		"how long a cached image is kept after its last use; sweeps may remove it then (0: for ever)")
 	h.synthetic.define(f)
 }
 
@@ -108,7 +111,8 @@ func (h *hostSettings) args() []string {
 	add("procfs", h.procFS)
 	add("run-dir", h.runDir)
 	out = append(out, h.synthetic.args()...)
-	return append(out, "--max-concurrent-creates", itoa(h.creates), "--stall-timeout", h.stall.String())
+	return append(out, "--max-concurrent-creates", itoa(h.creates), "--stall-timeout", h.stall.String(),
+		"--keep-images", h.keepImages.String())
 }
 
 // check notes mistakes, and returns the capacity that is set by hand.
@@ -133,6 +137,7 @@ func (h *hostSettings) check(m *config.Mistakes) v1.Amounts {
 	m.Require(strings.HasPrefix(h.procFS, "/"), "procfs", "%q is not an absolute path", h.procFS)
 	m.Require(h.runDir != "", "run-dir", "is needed")
 	m.Require(h.stall > 0, "stall-timeout", "must be more than nothing")
+	m.Require(h.keepImages == 0 || h.keepImages >= time.Hour, "keep-images", "must be at least 1h, or 0 to keep all images for ever")
 	h.synthetic.check(m)
 	if h.synthetic.on {
 		c = syntheticCapacity(c)
@@ -183,7 +188,7 @@ func (s *agentSettings) configs(amounts v1.Amounts) []agent.Config {
 		Host: s.name, Fleet: s.fleet, DataDir: s.dataDir, RunDir: s.host.runDir, Version: version, Labels: s.host.labels, Capacity: amounts,
 		AllowPaths: s.host.allowPaths, AllowDevices: s.host.allowDevices, MaxConcurrentCreates: s.host.creates,
 		DockerHost: s.host.dockerHost, LibvirtURI: s.host.libvirtURI, DomainType: s.host.domainType,
-		StallTimeout: s.host.stall, ProcFS: s.host.procFS, Synthetic: s.host.synthetic.config(), Timings: s.timings.Timings,
+		StallTimeout: s.host.stall, KeepImages: s.host.keepImages, ProcFS: s.host.procFS, Synthetic: s.host.synthetic.config(), Timings: s.timings.Timings,
 	}
 	if s.hosts == 0 {
 		return []agent.Config{one}

@@ -40,8 +40,8 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 			[]string{"lease: ", "log-level: ", "listen: ", "max-writes: "},
 		},
 		"agent": {
-			[]string{"agent", "--host-id", "Bad_Name", "--cpus", "many", "--memory", "x", "--domain-type", "xen", "--allow-path", "srv", "--allow-device", "/etc"},
-			[]string{"host-id: ", "cpus: ", "memory: ", "domain-type: ", "allow-path: ", "allow-device: "},
+			[]string{"agent", "--host-id", "Bad_Name", "--cpus", "many", "--memory", "x", "--domain-type", "xen", "--allow-path", "srv", "--allow-device", "/etc", "--keep-images", "59m"},
+			[]string{"host-id: ", "cpus: ", "memory: ", "domain-type: ", "allow-path: ", "allow-device: ", "keep-images: must be at least 1h"},
 		},
 		"agent that offers less than nothing": {
 			[]string{"agent", "--cpus", "-1", "--memory", "0", "--disk", "-5", "--label", "a=ü,berth.x=1"},

@@ -36,6 +36,8 @@ type Config struct {
 	ProcFS string
 	// StallTimeout is how long a fetch may make no progress. Default 60 s.
 	StallTimeout time.Duration
+	// KeepImages is how long a cached image stays that nothing on the host uses. Zero means for ever.
+	KeepImages time.Duration
 	// Synthetic, if set, runs everything in memory, in the place of Docker and libvirt. The host's records are then written
 	// without waiting for the disk.
 	Synthetic *synthetic.Config

@@ -122,6 +122,7 @@ func (a *Agent) connectRuntimes() error {
 	}
 	cache, err := image.Open(filepath.Join(a.cfg.DataDir, "images"), image.Options{
 		MaxConcurrent: a.cfg.MaxConcurrentCreates, StallTimeout: a.cfg.StallTimeout, AllowedPathPrefixes: a.cfg.AllowPaths,
+		Keep: a.cfg.KeepImages, Disks: filepath.Join(a.cfg.DataDir, "workloads"),
 	})
 	if err != nil {
 		return fmt.Errorf("open the image cache: %w", err)

@@ -66,7 +66,10 @@ const (
 	ThingDisk      ThingKind = "disk"
 	ThingSeed      ThingKind = "seed"
 	ThingDownload  ThingKind = "download"
-	ThingRecord    ThingKind = "record"
+	// ThingImage is an image in a host's cache. A host lists those that nothing there uses; the age is the time since the
+	// last use.
+	ThingImage  ThingKind = "image"
+	ThingRecord ThingKind = "record"
 	// ThingReservation stands in the ledger of a host.
 	ThingReservation ThingKind = "reservation"
 )
@@ -77,7 +80,7 @@ type Thing struct {
 	// Name is the runtime's, or a path within the data directory. ID is the runtime's id, if it has one.
 	Name string `json:"n"`
 	ID   string `json:"i,omitempty"`
-	// Workload is empty for a download, which belongs to the host.
+	// Workload is empty for a download or an image, which belongs to the host.
 	Workload   string `json:"w,omitempty"`
 	Generation int64  `json:"g,omitempty"`
 	Fence      int64  `json:"f,omitempty"`

@@ -20,7 +20,7 @@ func (r *run) discard(ctx workflow.Context) {
 	var hosts []*host
 	for _, h := range r.readable() {
 		if h.judgement.TooMany() && !r.request.AllowMany {
-			h.message = fmt.Sprintf("%d of %d things would go, which is more than %d %%", len(h.judgement.Discards()), h.judgement.Total, v1.SweepShare)
+			h.message = fmt.Sprintf("%d of %d things would go, which is more than %d %%", h.judgement.Counted(), h.judgement.Total, v1.SweepShare)
 			if r.request.Delete {
 				r.fail("nothing was removed on host %s: %s", h.name, h.message)
 			}

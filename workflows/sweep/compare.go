@@ -39,7 +39,7 @@ type Finding struct {
 // Judgement is what a comparison says about a host.
 type Judgement struct {
 	Findings []Finding
-	// Live counts the things that belong to somebody, Total all but the tombstones of removed workloads.
+	// Live counts the things that belong to somebody, Total all but the tombstones of removed workloads and cached images.
 	Live, Total int
 	// Forgotten names things that are older than the fleet's memory of their host, and of which it knows nothing: what the
 	// fleet wants is then not known as a whole.
@@ -52,7 +52,10 @@ type Judgement struct {
 func Compare(v View, wants map[string]contract.Want, grace time.Duration) Judgement {
 	c := newComparison(v, wants, grace)
 	for _, t := range v.Things {
-		if !t.Tombstone {
+		if removalOrder(t.Kind) < 0 {
+			continue // an agent that is newer tells of it: what it means is not known here
+		}
+		if !t.Tombstone && t.Kind != contract.ThingImage {
 			c.out.Total++
 		}
 		c.judge(t)
@@ -76,16 +79,29 @@ func (j Judgement) Discards() []*Finding {
 	return all
 }
 
+// Counted is how many of the orphans that may be removed count against the share of the host's things that a sweep removes by
+// itself. Cached images do not: a cache is there to be emptied.
+func (j Judgement) Counted() int {
+	n := 0
+	for _, f := range j.Discards() {
+		if f.Thing.Kind != contract.ThingImage {
+			n++
+		}
+	}
+	return n
+}
+
 // TooMany reports whether the orphans that may be removed are a larger share of the host's things than a sweep removes by
 // itself.
 func (j Judgement) TooMany() bool {
-	return len(j.Discards())*100 > v1.SweepShare*j.Total
+	return j.Counted()*100 > v1.SweepShare*j.Total
 }
 
+// removalOrder is the place of a kind in the order of removals, negative for kinds that no host of today has.
 func removalOrder(k contract.ThingKind) int {
 	return slices.Index([]contract.ThingKind{
 		contract.ThingContainer, contract.ThingDomain, contract.ThingNetwork, contract.ThingSeed, contract.ThingDisk,
-		contract.ThingVolume, contract.ThingDownload, contract.ThingRecord,
+		contract.ThingVolume, contract.ThingImage, contract.ThingDownload, contract.ThingRecord,
 	}, k)
 }
 
@@ -172,6 +188,9 @@ type ownerless struct {
 func (c *comparison) ownerless(t contract.Thing) (ownerless, bool) {
 	if t.Kind == contract.ThingDownload {
 		return ownerless{why: "nothing is fetched for a workload here", proven: true}, !t.InUse && !c.fetches
+	}
+	if t.Kind == contract.ThingImage {
+		return ownerless{why: "no disk on its host is based on it, and nothing has used it for as long as images are kept", proven: true}, !t.InUse
 	}
 	w := c.wants[t.Workload]
 	later := ownerless{why: fmt.Sprintf("its fence %d is later than any that is known of its workload", t.Fence), odd: true}

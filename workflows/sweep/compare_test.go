@@ -114,6 +114,9 @@ func TestWhoHasAThing(t *testing.T) {
 		"tombstone":                               {thing: tombstone(5_000), verdict: live},
 		"download":                                {thing: contract.Thing{Kind: contract.ThingDownload, Name: "x", Age: time.Hour, Known: true}, verdict: v1.VerdictOrphan, proven: true},
 		"download under way":                      {thing: contract.Thing{Kind: contract.ThingDownload, Name: "x", Age: time.Hour, Known: true, InUse: true}, verdict: live},
+		"image that nothing uses":                 {thing: contract.Thing{Kind: contract.ThingImage, Name: "x", Age: time.Hour, Known: true}, want: open(func(w *contract.Want) { w.Running = 0 }), verdict: v1.VerdictOrphan, proven: true},
+		"image that was used within the grace":    {thing: contract.Thing{Kind: contract.ThingImage, Name: "x", Age: time.Minute, Known: true}, verdict: v1.VerdictYoung},
+		"image in use":                            {thing: contract.Thing{Kind: contract.ThingImage, Name: "x", Age: time.Hour, Known: true, InUse: true}, verdict: live},
 		"download that a VM here may still need":  {thing: contract.Thing{Kind: contract.ThingDownload, Name: "x", Age: time.Hour, Known: true}, want: open(func(w *contract.Want) { w.Running = 0 }), verdict: live},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -270,18 +273,39 @@ func TestTooMany(t *testing.T) {
 	require.False(t, judged(want, nil).TooMany())
 }
 
+// TestImagesDoNotCount has a cache of which much may go, beside one thing of which nothing may.
+func TestImagesDoNotCount(t *testing.T) {
+	image := contract.Thing{Kind: contract.ThingImage, Name: "x", Age: time.Hour, Known: true}
+	ghost := func(t *contract.Thing) { t.Workload = "ghost" }
+	want := open(func(w *contract.Want) { w.Kind = v1.KindContainer })
+	j := judged(want, nil, thing(contract.ThingContainer), image, image, image)
+	require.False(t, j.TooMany())
+	require.Len(t, j.Discards(), 3)
+	require.Zero(t, j.Counted())
+	require.Equal(t, 1, j.Total)
+	j = judged(want, nil, thing(contract.ThingContainer), thing(contract.ThingContainer, ghost), image, image, image)
+	require.True(t, j.TooMany(), "nor do they make other things seem few")
+	require.Equal(t, 1, j.Counted())
+	require.False(t, judged(contract.Want{}, nil, image).TooMany(), "nothing else is there")
+}
+
+func TestKindsOfTomorrow(t *testing.T) {
+	j := judged(contract.Want{}, nil, contract.Thing{Kind: "secret", Name: "x", Workload: "web", Fence: since - 1, Age: time.Hour, Known: true})
+	require.Equal(t, Judgement{}, j)
+}
+
 func TestRemovalOrder(t *testing.T) {
 	want := contract.Want{Workload: "web", Presence: contract.PresenceRemoved, Fence: 6_000}
 	var kinds []contract.ThingKind
 	debts := func(v *View) { v.Ledger.Debts = []contract.Debt{{Workload: "web", Fence: 5_000, Volumes: true}} }
 	j := judged(want, debts, thing(contract.ThingRecord), thing(contract.ThingDisk), thing(contract.ThingSeed), thing(contract.ThingVolume),
-		thing(contract.ThingDomain), thing(contract.ThingContainer), thing(contract.ThingNetwork))
+		thing(contract.ThingDomain), thing(contract.ThingContainer), thing(contract.ThingNetwork), contract.Thing{Kind: contract.ThingImage, Name: "x", Age: time.Hour, Known: true})
 	for _, f := range j.Discards() {
 		kinds = append(kinds, f.Thing.Kind)
 	}
 	require.Equal(t, []contract.ThingKind{
 		contract.ThingContainer, contract.ThingDomain, contract.ThingNetwork, contract.ThingSeed, contract.ThingDisk,
-		contract.ThingVolume, contract.ThingRecord,
+		contract.ThingVolume, contract.ThingImage, contract.ThingRecord,
 	}, kinds)
 }
 
