@@ -25,9 +25,9 @@ func strictly(t *testing.T, f *harness.Fleet, name string, lines ...string) *v1.
 }
 
 // guardedHosts starts a server, and two hosts with an agent and a guard each.
-func guardedHosts(t *testing.T) (*harness.Fleet, map[string]*harness.Agent, map[string]*harness.Process) {
+func guardedHosts(t *testing.T, options ...harness.Option) (*harness.Fleet, map[string]*harness.Agent, map[string]*harness.Process) {
 	t.Helper()
-	f := harness.NewFleet(t)
+	f := harness.NewFleet(t, options...)
 	f.StartServer(strictPace...)
 	agents, guards := map[string]*harness.Agent{}, map[string]*harness.Process{}
 	for _, host := range []string{"h1", "h2"} {

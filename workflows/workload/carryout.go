@@ -12,6 +12,10 @@ import (
 // changeGiveUp is since when a cancelled action is told that its host is lost.
 const changeGiveUp = "give-up"
 
+// changeDrainAway is since when a drain waits neither for a host that is lost while it is left, nor for one whose agent has said
+// goodbye.
+const changeDrainAway = "drain-away"
+
 // carryOut places a deploy and then runs the action's workflow. Between the two the placement is recorded, so that the
 // child may bind it.
 func (e *workloadEntity) carryOut(ctx workflow.Context, d Doing) (contract.StepOut, error) {
@@ -66,8 +70,12 @@ func act(ctx workflow.Context, action v1.Verb, in contract.ActionIn, launched ti
 func (e *workloadEntity) giveUp() {
 	d := e.s.Doing
 	d.GivenUp = true
-	if workflow.GetVersion(e.Ctx, changeGiveUp, workflow.DefaultVersion, 1) == 1 {
-		e.Send(contract.ActionID(e.s.Name, d.Kind, d.Fence), contract.SignalGiveUp, nil)
+	action, change := d.Kind, changeGiveUp
+	if e.s.leaving() != nil && d.LaunchedAt.IsZero() {
+		action, change = v1.VerbRemove, changeDrainAway
+	}
+	if workflow.GetVersion(e.Ctx, change, workflow.DefaultVersion, 1) == 1 {
+		e.Send(contract.ActionID(e.s.Name, action, d.Fence), contract.SignalGiveUp, nil)
 	}
 }
 

@@ -54,6 +54,8 @@ type Step struct {
 	Leave bool
 	// Remain, with a remove or StepEvict, is a host that the workload is on no more, and where something was left behind.
 	Remain string
+	// Away, with StepCancel: the action waits for a host that is away, and shall not.
+	Away bool
 	// Ended, with StepNote: the workload ended in this way. Without it, the wanted state holds already.
 	Ended *Ended
 }
@@ -140,6 +142,9 @@ func (s *State) decideDoing(now time.Time) Step {
 	if s.HostLost && (s.Doing.From != nil || s.Doing.Leave) {
 		return Step{Kind: StepCancel} // a drain does not wait for a host that went away
 	}
+	if s.drainsInVain() {
+		return Step{Kind: StepCancel, Away: true}
+	}
 	if s.WantedSeq > s.Doing.Seq && s.Doing.Kind != v1.VerbRemove {
 		return Step{Kind: StepCancel}
 	}
@@ -164,7 +169,13 @@ func (s *State) decideDoing(now time.Time) Step {
 // actsInVain reports whether the open action works on a host that is lost, and has not been told so yet.
 func (s *State) actsInVain() bool {
 	d := s.Doing
-	if d.GivenUp || d.LaunchedAt.IsZero() {
+	if d.GivenUp {
+		return false
+	}
+	if from := s.leaving(); from != nil && d.LaunchedAt.IsZero() {
+		return from.HostLost
+	}
+	if d.LaunchedAt.IsZero() {
 		return false
 	}
 	if r := s.remain(d.Remain); r != nil {

@@ -63,6 +63,31 @@ func (s *State) movingFrom(host string) *Home {
 	return s.Doing.From
 }
 
+// leaving returns the host from which a move is about to remove the old copy, because that comes before the new one's start. It is
+// nil once nothing is left there, and in other moves.
+func (s *State) leaving() *Home {
+	if s.Doing == nil || !s.Doing.StopFirst {
+		return nil
+	}
+	return s.Doing.From
+}
+
+// away reports whether nobody on the host does what it is asked: it is lost, or is drained and its agent has said goodbye.
+func (h *Home) away() bool { return h.HostLost || h.Drain != nil && h.Drain.Left }
+
+// drainsInVain reports whether the open action, which a drain asked for, waits for a host that went away: the one that it leaves
+// or the one that it goes to. Nobody waits for it: that host owes the removal, and what is wanted goes on elsewhere.
+func (s *State) drainsInVain() bool {
+	d := s.Doing
+	if d.Stays {
+		return false
+	}
+	if from := s.leaving(); from != nil && from.away() {
+		return true
+	}
+	return (d.From != nil || d.Leave) && s.away()
+}
+
 // comeHome gives a move up: the old host is the workload's host again.
 func (s *State) comeHome(from *Home) {
 	s.Home = *from
@@ -73,15 +98,15 @@ func (s *State) moved(d *Doing) {
 	if d.From == nil {
 		return
 	}
-	s.remainsAt(*d.From.Placement, d.From.HostLost || d.From.Drain != nil && d.From.Drain.Left)
+	s.remainsAt(*d.From.Placement, d.From.away())
 }
 
 // moveFailed ends a move that failed, and says what the new host's ledger must be told.
 func (s *State) moveFailed(d *Doing, mutated bool) Ledger {
-	tried, lost := *s.Placement, s.HostLost
+	tried, away := *s.Placement, s.away()
 	s.comeHome(d.From)
 	if mutated {
-		s.remainsAt(tried, lost)
+		s.remainsAt(tried, away)
 		return Ledger{}
 	}
 	return Ledger{Host: tried.Host, Release: &contract.ReleaseRequest{Workload: s.Name, Fence: d.Fence}}

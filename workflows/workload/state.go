@@ -113,6 +113,8 @@ type Doing struct {
 	// Cancelled is true once the action was cancelled, GivenUp once it was told not to wait for its host.
 	Cancelled bool `json:"cancelled,omitempty"`
 	GivenUp   bool `json:"givenUp,omitempty"`
+	// Stays is true if the action waits for a host that is away, as it was begun by a version that did.
+	Stays bool `json:"stays,omitempty"`
 	// Volumes is true if a remove takes named volumes away too.
 	Volumes bool           `json:"volumes,omitempty"`
 	Needs   contract.Needs `json:"needs"`

@@ -66,6 +66,10 @@ func (e *workloadEntity) run() error {
 			e.s.Begin(step, now)
 			e.startAction()
 		case StepCancel:
+			if step.Away && workflow.GetVersion(e.Ctx, changeDrainAway, workflow.DefaultVersion, 1) != 1 {
+				e.s.Doing.Stays = true
+				continue
+			}
 			e.s.Doing.Cancelled = true
 			e.cancelAction()
 			continue
