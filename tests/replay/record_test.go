@@ -18,7 +18,7 @@ import (
 )
 
 // version is the folder that new histories go to. Those of earlier versions stay, and are replayed for ever.
-const version = "v2"
+const version = "v3"
 
 // TestRecord runs a day in the life of a fleet and keeps its histories.
 func TestRecord(t *testing.T) {
@@ -63,11 +63,13 @@ func TestRecord(t *testing.T) {
 	f.AwaitWorkload("huge", time.Minute, "waits for room", func(w v1.View) bool { return w.Status.Reason == v1.ReasonNoCapacity })
 	f.Apply(f.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: VM\nmetadata: {name: vm}\n"+
 		"spec: {vcpus: 1, memory: 128Mi, disks: [{name: root, image: {path: %q}}], readiness: {when: console, line: GUEST-READY}}\n", guest)))
-	phase("vm", v1.PhaseRunning)
+	f.AwaitPhase("vm", 3*time.Minute, v1.PhaseRunning)
 	agent.Stop()
 	f.AwaitHost("h1", time.Minute, v1.HostLeft)
 	agent.Start()
 	f.AwaitHost("h1", time.Minute, v1.HostOnline)
+	recordLostRecord(t, f, agent)
+	recordGivenUp(t, f, agent, container)
 	recordSweeps(t, f, container)
 	other := recordDrain(t, f)
 	for _, name := range []string{"web", "batch", "missing", "vm", "huge"} {
@@ -80,6 +82,7 @@ func TestRecord(t *testing.T) {
 		a.Stop()
 		f.AwaitHost(a.Host, time.Minute, v1.HostLeft)
 	}
+	recordForgotten(t, f, other.Host)
 
 	kept := map[string]int{}
 	for line := range strings.Lines(f.Temporal.CLI("workflow", "list", "--limit", "200", "-o", "jsonl")) {
@@ -135,7 +138,7 @@ func recordSweeps(t *testing.T, f *harness.Fleet, container func(name, spec stri
 func keep(t *testing.T, f *harness.Fleet, kept map[string]int, line string) {
 	t.Helper()
 	e := parseExecution(t, line)
-	if kept[e.Type.Name]++; kept[e.Type.Name] > 8 || e.Type.Name == contract.WorkflowLogs && kept[e.Type.Name] > 1 {
+	if kept[e.Type.Name]++; kept[e.Type.Name] > 12 || e.Type.Name == contract.WorkflowLogs && kept[e.Type.Name] > 1 {
 		return
 	}
 	dir := filepath.Join("testdata", e.Type.Name, version)
