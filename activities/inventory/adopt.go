@@ -10,22 +10,50 @@ import (
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
+// Marked is the latest fence that a container or domain of a workload is marked with; zero if there is none here.
+func (a *Activities) Marked(ctx context.Context, kind v1.Kind, workload string) (fence int64, err error) {
+	for _, s := range a.Sources {
+		if rt, ok := s.(step.Runtime); !ok || rt.Kind() != kind {
+			continue
+		}
+		things, err := runtimeThings(ctx, s)
+		if err != nil {
+			return 0, err
+		}
+		for _, t := range things {
+			if t.Workload == workload {
+				fence = max(fence, t.Fence)
+			}
+		}
+	}
+	return fence, nil
+}
+
+// runtimeThings are the containers and domains of a source. With an error they are those that could be read.
+func runtimeThings(ctx context.Context, s Source) ([]contract.Thing, error) {
+	var all []contract.Thing
+	var unread []error
+	for _, kind := range s.Kinds() {
+		if kind != contract.ThingContainer && kind != contract.ThingDomain {
+			continue
+		}
+		things, err := s.Inventory(ctx, kind)
+		all, unread = append(all, things...), append(unread, err)
+	}
+	return all, errors.Join(unread...)
+}
+
 // Unrecorded are the things that workloads run as of which the host has no record, though they carry its mark. Of a record that
 // can't be read nothing is concluded. With an error they are those that could be read.
 func (a *Activities) Unrecorded(ctx context.Context) ([]contract.Thing, error) {
 	var all []contract.Thing
 	var unread []error
 	for _, s := range a.Sources {
-		for _, kind := range s.Kinds() {
-			if kind != contract.ThingContainer && kind != contract.ThingDomain {
-				continue
-			}
-			things, err := s.Inventory(ctx, kind)
-			unread = append(unread, err)
-			for _, t := range things {
-				if rec, err := a.Store.Get(t.Workload); err == nil && rec.Fence == 0 && t.Odd == "" {
-					all = append(all, t)
-				}
+		things, err := runtimeThings(ctx, s)
+		unread = append(unread, err)
+		for _, t := range things {
+			if rec, err := a.Store.Get(t.Workload); err == nil && rec.Fence == 0 && t.Odd == "" {
+				all = append(all, t)
 			}
 		}
 	}

@@ -61,6 +61,12 @@ func TestALostRecordIsWrittenAgainForWhatRuns(t *testing.T) {
 	require.Len(t, things, 1)
 	require.Equal(t, "web", things[0].Workload)
 
+	for workload, marked := range map[string]int64{"web": 7, "other": 8, "never": 0} {
+		fence, err := h.all.Marked(t.Context(), v1.KindContainer, workload)
+		require.NoError(t, err)
+		require.Equal(t, marked, fence, workload)
+	}
+
 	for name, refused := range map[string]*contract.Error{
 		"another generation":       h.adopt("web", 2, 7, 0),
 		"a fence before its mark":  h.adopt("web", 1, 6, 0),

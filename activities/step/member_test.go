@@ -42,7 +42,7 @@ func TestAStepWaitsUntilItsHostIsAMember(t *testing.T) {
 	require.Eventually(t, member.Load, time.Minute, time.Millisecond)
 	require.Zero(t, runs.Load())
 	// A debt of a higher fence comes with the admission: the step comes too late.
-	require.NoError(t, h.runner.Evict(t.Context(), kind{steps: h.steps}, contract.Debt{Workload: "web", Fence: 9}))
+	require.NoError(t, h.runner.Evict(t.Context(), nil, contract.Debt{Workload: "web", Fence: 9}))
 	require.Equal(t, v1.ReasonStaleFence, (<-asked).Reason)
 	require.Zero(t, runs.Load())
 }
@@ -65,7 +65,7 @@ func TestADebtOfWhatNeverCameLeavesATombstone(t *testing.T) {
 	late := make(chan contract.LateStep, 1)
 	h.runner.Late = func(l contract.LateStep) { late <- l }
 	for _, fence := range []int64{9, 12, 10} {
-		require.NoError(t, h.runner.Evict(t.Context(), kind{steps: h.steps}, contract.Debt{Workload: "web", Fence: fence}))
+		require.NoError(t, h.runner.Evict(t.Context(), nil, contract.Debt{Workload: "web", Fence: fence}))
 	}
 	require.True(t, h.record().Tombstone())
 	require.EqualValues(t, 12, h.record().Fence)

@@ -79,17 +79,17 @@ func (r *Runner) KeepExit(ctx context.Context, workload string, fence int64, exi
 // Evict removes what a host still has of a workload that was let go: it runs elsewhere, or is wanted no more. Where nothing
 // is left it only sees to it that work of a lower fence, which may still be on its way, comes too late. An earlier remove may
 // have left named volumes: a debt that is to take them too removes once more. What was recorded under a higher fence is not
-// touched. rt may be nil where nothing was recorded, or only a remove.
+// touched. rt may be nil where nothing is left, or only a remove was recorded.
 func (r *Runner) Evict(ctx context.Context, rt Runtime, debt contract.Debt) error {
 	rec, err := r.store.Get(debt.Workload)
 	if err != nil {
 		return err
 	}
-	if rec.Fence == 0 || rec.Tombstone() && (rt == nil || !debt.Volumes) {
+	if rt == nil || rec.Tombstone() && !debt.Volumes {
 		return r.bury(ctx, debt)
 	}
 	in := contract.StepIn{Last: true, Volumes: debt.Volumes, Ref: contract.Ref{
-		Workload: debt.Workload, Kind: rec.Kind, Generation: rec.Generation, Fence: debt.Fence, Verb: v1.VerbRelocate,
+		Workload: debt.Workload, Kind: rt.Kind(), Generation: rec.Generation, Fence: debt.Fence, Verb: v1.VerbRelocate,
 	}}
 	if rec.Spec != nil {
 		in.Spec = *rec.Spec

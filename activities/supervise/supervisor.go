@@ -126,6 +126,20 @@ func (s *Supervisor) Admit() {
 	}
 }
 
+// TellAgain has the control plane told of a workload once more, whatever was told before.
+func (s *Supervisor) TellAgain(workload string) {
+	s.owe(workload)
+	s.Look(workload)
+}
+
+// owe forgets what was told of a workload.
+func (s *Supervisor) owe(workload string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sent, workload)
+	s.owed[workload] = true
+}
+
 // watch keeps a runtime's events flowing.
 func (s *Supervisor) watch(ctx context.Context, rt step.Runtime) {
 	for ctx.Err() == nil {
@@ -248,10 +262,7 @@ func (s *Supervisor) tell(ctx context.Context, workload string) {
 		s.Log.Warn("no such workload in the fleet; what is on the host is left alone", "workload", workload)
 	default:
 		s.Log.Warn("observation not delivered; it is sent again", "workload", workload, "error", err)
-		s.mu.Lock()
-		delete(s.sent, workload)
-		s.owed[workload] = true
-		s.mu.Unlock()
+		s.owe(workload)
 		s.looks.addLater(workload, lookAgain)
 	}
 }

@@ -18,6 +18,12 @@ const addressLimit = 2 * time.Second
 func (r *Runtime) Observe(ctx context.Context, rec record.Record) (contract.Observation, error) {
 	o := contract.Observation{Host: r.cfg.Host, Fence: rec.Fence, Attempt: rec.Attempt, Restarts: rec.Restarts}
 	d, err := r.domain(ctx, rec.Workload)
+	if contract.ReasonOf(err) == v1.ReasonPolicyDenied {
+		// Somebody has defined it anew without its mark: whatever becomes of it, nothing is done about it.
+		o.State = contract.RunUnobservable
+		o.Findings = append(o.Findings, contract.Finding{Reason: v1.ReasonPolicyDenied, Message: contract.FromActivityError(err).Message})
+		return o, nil
+	}
 	if err != nil {
 		return contract.Observation{}, err
 	}

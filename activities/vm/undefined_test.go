@@ -2,6 +2,7 @@ package vm_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,4 +151,24 @@ func TestAStrangersUndefinedDomainIsLeftAlone(t *testing.T) {
 	o := h.observe("web")
 	require.False(t, o.Mend)
 	require.Len(t, o.Findings, 1)
+}
+
+// Who defines a domain anew and leaves its mark out has made it another's: nothing is done to it, and that shows.
+func TestADomainThatHasLostItsMarkIsTold(t *testing.T) {
+	h := newHost(t, syntheticURI)
+	h.begin(blankGuest("web"), 1, v1.VerbDeploy).must(deploySteps...)
+	marked := h.domainXML("web")
+	from, to := strings.Index(marked, "<metadata>"), strings.Index(marked, "</metadata>")
+	require.Positive(t, from)
+	bare := marked[:from] + marked[to+len("</metadata>"):]
+	require.NoError(t, h.driver.Define(context.Background(), h.domain("web"), bare))
+	require.NoError(t, h.driver.Destroy(context.Background(), h.domain("web")))
+	o := h.observe("web")
+	require.Equal(t, contract.RunUnobservable, o.State)
+	require.Len(t, o.Findings, 1)
+	require.Equal(t, v1.ReasonPolicyDenied, o.Findings[0].Reason)
+	require.False(t, o.Mend)
+
+	require.NoError(t, h.driver.Define(context.Background(), h.domain("web"), marked))
+	require.Equal(t, contract.RunExited, h.observe("web").State)
 }

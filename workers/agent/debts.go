@@ -80,9 +80,32 @@ func (a *Agent) pay(ctx context.Context, d contract.Debt) error {
 	if err != nil {
 		return err
 	}
+	if rec.Fence == 0 {
+		return a.payUnrecorded(ctx, d)
+	}
 	rt := a.runtimeOf(rec.Kind)
-	if rt == nil && rec.Fence != 0 && !rec.Tombstone() {
+	if rt == nil && !rec.Tombstone() {
 		return contract.Permanent(v1.ReasonRuntimeUnavailable, "", "this agent has no runtime for kind %s", rec.Kind)
+	}
+	return a.runner.Evict(ctx, rt, d)
+}
+
+// payUnrecorded removes what is here of a workload that there is no record of: mostly nothing, but the record may have been
+// lost. What was made under a later fence than the debt's is not touched.
+func (a *Agent) payUnrecorded(ctx context.Context, d contract.Debt) error {
+	rt := a.runtimeOf(d.Kind)
+	if rt == nil {
+		return a.runner.Evict(ctx, nil, d) // it was never here
+	}
+	fence, err := a.inventory.Marked(ctx, d.Kind, d.Workload)
+	switch {
+	case err != nil:
+		return err
+	case fence == 0:
+		rt = nil
+	case fence > d.Fence:
+		a.log.Warn("what is here of a workload is later than the debt, and has no record", "workload", d.Workload, "fence", fence, "debt", d.Fence)
+		return nil
 	}
 	return a.runner.Evict(ctx, rt, d)
 }

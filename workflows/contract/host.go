@@ -68,6 +68,8 @@ type Welcome struct {
 type Debt struct {
 	Workload string `json:"workload"`
 	Fence    int64  `json:"fence"`
+	// Kind is the workload's: a host that has lost its record of it looks there for what is to go. Empty if it is not known.
+	Kind v1.Kind `json:"kind,omitempty"`
 	// Volumes says that named volumes are to go too.
 	Volumes bool `json:"volumes,omitempty"`
 }
@@ -79,8 +81,9 @@ type EvictRequest struct {
 	Instance string `json:"instance"`
 	Workload string `json:"workload"`
 	Fence    int64  `json:"fence"`
-	// Volumes is as in Debt.
-	Volumes bool `json:"volumes,omitempty"`
+	// Kind and Volumes are as in Debt.
+	Kind    v1.Kind `json:"kind,omitempty"`
+	Volumes bool    `json:"volumes,omitempty"`
 	// Grace, for a strict workload, is how long after the end of the host's lease it may at last be let go: the host has
 	// stopped it by then. Zero asks for no such wait.
 	Grace time.Duration `json:"grace,omitempty"`

@@ -14,7 +14,7 @@ import (
 // it is removed before the host takes work again. It is refused unless the host is away, and put off while the host may still
 // run a strict workload. A repeat changes nothing.
 func (s *State) Evict(req contract.EvictRequest, now time.Time) contract.EvictReply {
-	debt := contract.Debt{Workload: req.Workload, Fence: req.Fence, Volumes: req.Volumes}
+	debt := contract.Debt{Workload: req.Workload, Kind: req.Kind, Fence: req.Fence, Volumes: req.Volumes}
 	if s.Instance != req.Instance {
 		// Forgotten: nobody is waited for, but if that machine is adopted it still has to pay.
 		f, known := s.Former[req.Instance]

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -40,8 +41,13 @@ func (s *State) unrecorded(o contract.Observation, now time.Time) bool {
 	}
 	seen.Findings = []contract.Finding{{Reason: v1.ReasonRecordMissing, Message: message}}
 	seen.Findings = s.dated(seen, now)
-	s.Seen = seen
+	s.Seen, s.RestartAt = seen, time.Time{} // nobody starts it again
 	return true
+}
+
+// recordMissing reports whether the host was last heard to have no record of what was deployed.
+func (s *State) recordMissing() bool {
+	return slices.ContainsFunc(s.Seen.Findings, func(f contract.Finding) bool { return f.Reason == v1.ReasonRecordMissing })
 }
 
 // mayAdopt reports whether a mark is that of what was deployed last. A container that later actions kept has the mark of the
@@ -70,8 +76,13 @@ func (s *State) Adopt() contract.StepIn {
 // again when it says the next time that it has none.
 func (s *State) Adopted(err error) {
 	s.Adopting = nil
+	if err == nil {
+		// Also where there was one already: the host was told to write it after it had said that there was none.
+		s.Seen.Findings = slices.DeleteFunc(s.Seen.Findings, func(f contract.Finding) bool { return f.Reason == v1.ReasonRecordMissing })
+		return
+	}
 	for i, f := range s.Seen.Findings {
-		if err != nil && f.Reason == v1.ReasonRecordMissing {
+		if f.Reason == v1.ReasonRecordMissing {
 			s.Seen.Findings[i].Message = recordStaysAway + recordNotAdopted + contract.FromActivityError(err).Message
 		}
 	}

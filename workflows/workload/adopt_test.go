@@ -3,6 +3,7 @@ package workload
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -98,4 +99,32 @@ func TestAdopting(t *testing.T) {
 
 	f.unrecorded(f.Generation, f.Fence).ask(v1.VerbRestart).act(v1.VerbDeploy)
 	require.Nil(t, f.Adopting, "the restart writes it")
+}
+
+// What waits for its next start when its record is lost is not started again, and must not say that it is.
+func TestARecordThatIsLostBetweenTwoRestarts(t *testing.T) {
+	f := service(t, "", 0).running().exits(3)
+	f.RestartAt = f.now.Add(time.Minute)
+	require.Contains(t, f.Status(f.now).Message, "its host starts it again")
+	f.unrecorded(f.Generation, f.Fence)
+	f.Adopt()
+	f.Adopted(errors.New("nothing runs"))
+	s := f.Status(f.now)
+	require.Equal(t, v1.PhaseDegraded, s.Phase)
+	require.Contains(t, s.Message, "does not start it again")
+	require.Len(t, s.Conditions, 1)
+	require.Equal(t, v1.ReasonRecordMissing, s.Conditions[0].Reason)
+	require.Nil(t, s.NextTry)
+	f.exits(3)
+	require.Empty(t, f.Status(f.now).Conditions, "its host has one")
+}
+
+// A host may say that it has no record just before an action writes it, and be heard after that.
+func TestALateWordOfALostRecordEndsWithTheAnswer(t *testing.T) {
+	f := service(t, "", 0).running()
+	f.unrecorded(f.Generation, f.Fence)
+	require.NotEmpty(t, f.Status(f.now).Conditions)
+	f.Adopt()
+	f.Adopted(nil) // it had one
+	require.Empty(t, f.Status(f.now).Conditions)
 }

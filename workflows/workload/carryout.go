@@ -172,7 +172,7 @@ func (e *workloadEntity) leaveQueue() {
 // something was left behind.
 func (e *workloadEntity) evict(step Step) {
 	e.s.Evicting = true
-	in := contract.EvictRequest{Workload: e.s.Name, Fence: e.s.mint(workflow.Now(e.Ctx))}
+	in := contract.EvictRequest{Workload: e.s.Name, Kind: e.s.Workload.Kind, Fence: e.s.mint(workflow.Now(e.Ctx))}
 	in.Host, in.Instance = e.s.actsOn(step.Remain)
 	if step.Remain == "" {
 		in.Volumes = e.s.Wanted == WantRemoved && e.s.DropVolumes

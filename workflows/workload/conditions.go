@@ -39,8 +39,11 @@ func (s *State) done(seq int64) {
 // conditions are what a user should know now: what the host sees, and what has happened lately.
 func (s *State) conditions() []v1.Condition {
 	var all []v1.Condition
-	if s.Deployed != nil && s.Seen.Fence == s.Deployed.Fence && !s.Seen.Down() {
+	if s.Deployed != nil && s.Seen.Fence == s.Deployed.Fence {
 		for _, f := range s.Seen.Findings {
+			if s.Seen.Down() && f.Reason != v1.ReasonRecordMissing {
+				continue // it is found of what runs
+			}
 			all = append(all, v1.Condition{Reason: f.Reason, Message: contract.Clip(f.Message, conditionSize), At: f.At})
 		}
 	}

@@ -199,6 +199,9 @@ func (s *State) seenPhase() (v1.Phase, v1.Reason, string) {
 		return v1.PhaseDegraded, v1.ReasonUnhealthy, contract.Clip(s.Seen.Message, 300)
 	case contract.RunExited:
 		message := "its host starts it again"
+		if s.recordMissing() {
+			message = "its host has no record of it, and does not start it again"
+		}
 		reason := v1.ReasonExited
 		if s.Seen.Exit != nil {
 			message, reason = exitMessage(*s.Seen.Exit)+"; "+message, s.Seen.Exit.Outcome
