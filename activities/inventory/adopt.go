@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
@@ -29,7 +30,8 @@ func (a *Activities) Marked(ctx context.Context, kind v1.Kind, workload string) 
 	return fence, nil
 }
 
-// runtimeThings are the containers and domains of a source. With an error they are those that could be read.
+// runtimeThings are the containers and domains of a source that workloads run as. Those with copied marks are left out: they are
+// a user's. With an error they are those that could be read.
 func runtimeThings(ctx context.Context, s Source) ([]contract.Thing, error) {
 	var all []contract.Thing
 	var unread []error
@@ -38,7 +40,8 @@ func runtimeThings(ctx context.Context, s Source) ([]contract.Thing, error) {
 			continue
 		}
 		things, err := s.Inventory(ctx, kind)
-		all, unread = append(all, things...), append(unread, err)
+		all = append(all, slices.DeleteFunc(things, func(t contract.Thing) bool { return t.Odd != "" })...)
+		unread = append(unread, err)
 	}
 	return all, errors.Join(unread...)
 }
@@ -52,7 +55,7 @@ func (a *Activities) Unrecorded(ctx context.Context) ([]contract.Thing, error) {
 		things, err := runtimeThings(ctx, s)
 		unread = append(unread, err)
 		for _, t := range things {
-			if rec, err := a.Store.Get(t.Workload); err == nil && rec.Fence == 0 && t.Odd == "" {
+			if rec, err := a.Store.Get(t.Workload); err == nil && rec.Fence == 0 {
 				all = append(all, t)
 			}
 		}

@@ -11,8 +11,10 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/berth-dev/berth/activities/inventory"
 	"github.com/berth-dev/berth/activities/record"
 	"github.com/berth-dev/berth/activities/step"
+	"github.com/berth-dev/berth/activities/synthetic"
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -102,4 +104,35 @@ func TestALostRecordIsNotWrittenForWhatDoesNotRun(t *testing.T) {
 	require.NotNil(t, h.adopt("web", 1, 8, 0))
 	require.NotNil(t, h.adopt("never", 1, 8, 0))
 	require.Empty(t, h.store.List())
+}
+
+// copier is a host on which somebody has made a container with the labels of another workload's.
+type copier struct {
+	*synthetic.Runtime
+	copied contract.Thing
+}
+
+func (c copier) Inventory(ctx context.Context, kind contract.ThingKind) ([]contract.Thing, error) {
+	things, err := c.Runtime.Inventory(ctx, kind)
+	if kind == c.copied.Kind {
+		things = append(things, c.copied)
+	}
+	return things, err
+}
+
+// What a user made with copied labels says nothing of the workload: else its later fence would spare what a debt is to remove.
+func TestCopiedMarksTellNothingOfAWorkload(t *testing.T) {
+	h := newHost(t)
+	h.deploy("web", 7)
+	h.lose("web")
+	h.all.Sources = []inventory.Source{copier{h.rt, contract.Thing{
+		Kind: contract.ThingContainer, Name: "mine", Workload: "web", Generation: 9, Fence: 99, Odd: "it has another name",
+	}}}
+	fence, err := h.all.Marked(t.Context(), v1.KindContainer, "web")
+	require.NoError(t, err)
+	require.EqualValues(t, 7, fence)
+	things, err := h.all.Unrecorded(t.Context())
+	require.NoError(t, err)
+	require.Len(t, things, 1)
+	require.EqualValues(t, 7, things[0].Fence)
 }
