@@ -2,7 +2,8 @@ package inventory
 
 import (
 	"context"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/berth-dev/berth/activities/failpoint"
 	"github.com/berth-dev/berth/activities/step"
@@ -37,25 +38,19 @@ func (a *Activities) Discard(ctx context.Context, in contract.DiscardIn) (contra
 // discardKind removes orphans of one kind, several at a time, and notes what became of each. Those of one workload go one
 // after the other: each takes the workload's lock, and who finds it taken leaves what he came for.
 func (a *Activities) discardKind(ctx context.Context, orphans []contract.Orphan, fates []contract.Fate) {
-	next := make(chan []int)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer close(next)
-	alike := byWorkload(orphans)
-	for range min(removesAtOnce, len(alike)) {
-		wg.Go(func() {
-			for group := range next {
-				for _, i := range group {
-					if ctx.Err() == nil {
-						fates[i] = a.fate(ctx, orphans[i])
-					}
+	var removing errgroup.Group
+	removing.SetLimit(removesAtOnce)
+	for _, group := range byWorkload(orphans) {
+		removing.Go(func() error {
+			for _, i := range group {
+				if ctx.Err() == nil {
+					fates[i] = a.fate(ctx, orphans[i])
 				}
 			}
+			return nil
 		})
 	}
-	for _, group := range alike {
-		next <- group
-	}
+	_ = removing.Wait() // a failure is one's own fate
 }
 
 // byWorkload are the indices of the orphans of each workload, in order.
