@@ -172,11 +172,9 @@ func (s *State) actsInVain() bool {
 	if d.GivenUp {
 		return false
 	}
-	if from := s.leaving(); from != nil && d.LaunchedAt.IsZero() {
-		return from.HostLost
-	}
 	if d.LaunchedAt.IsZero() {
-		return false
+		from := s.leaving()
+		return from != nil && from.HostLost
 	}
 	if r := s.remain(d.Remain); r != nil {
 		return r.Away
