@@ -34,15 +34,27 @@ func (s *Temporal) onPostgres(t testing.TB, port, metrics int) Command {
 	writeYAML(t, filepath.Join(dir, "dynamic.yaml"), dynamic)
 	config, main := filepath.Join(dir, "server.yaml"), uniqueID(t)
 	visibility := main + "_visibility"
-	create := func() {
-		copyDatabase(t, "temporal_template", main)
-		copyDatabase(t, "visibility_template", visibility)
+	create := func(mainFrom, visibilityFrom string) {
+		copyDatabase(t, mainFrom, main)
+		copyDatabase(t, visibilityFrom, visibility)
 	}
-	create()
-	s.empty = func() {
+	drop := func() {
 		output(t, "dropdb", "--force", main)
 		output(t, "dropdb", "--force", visibility)
-		create()
+	}
+	create("temporal_template", "visibility_template")
+	s.empty = func() {
+		drop()
+		create("temporal_template", "visibility_template")
+	}
+	s.backup = func() func() {
+		kept := uniqueID(t)
+		copyDatabase(t, main, kept)
+		copyDatabase(t, visibility, kept+"_visibility")
+		return func() {
+			drop()
+			create(kept, kept+"_visibility")
+		}
 	}
 	datastores := object{"main": object{"sql": connectTo(main)}, "visibility": object{"sql": connectTo(visibility)}}
 	writeYAML(t, config, serverConfig(t, datastores, filepath.Join(dir, "dynamic.yaml"), s.settings.LogLevel, port, metrics))

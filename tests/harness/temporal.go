@@ -35,8 +35,8 @@ type Temporal struct {
 	settings devserver.Settings
 	// empty makes the database empty. The server does not run meanwhile.
 	empty func()
-	// files are the database's, if it is one in files.
-	files []string
+	// backup copies the database, and returns what puts the copy back. The server runs during neither.
+	backup func() (restore func())
 }
 
 // StartTemporal starts a server for this test.
@@ -67,11 +67,28 @@ func (s *Temporal) devServer(t testing.TB, port, metrics int) Command {
 	flags, err := s.settings.Flags()
 	require.NoError(t, err)
 	db := filepath.Join(t.TempDir(), "temporal.db")
-	s.files = []string{db, db + "-shm", db + "-wal"}
+	files := []string{db, db + "-shm", db + "-wal"}
 	s.empty = func() {
-		for _, path := range s.files {
+		for _, path := range files {
 			if err := os.Remove(path); err != nil {
 				require.ErrorIs(t, err, fs.ErrNotExist)
+			}
+		}
+	}
+	s.backup = func() func() {
+		copies := map[string][]byte{}
+		for _, path := range files {
+			data, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			require.NoError(t, err)
+			copies[path] = data
+		}
+		return func() {
+			s.empty()
+			for path, data := range copies {
+				require.NoError(t, os.WriteFile(path, data, 0o600))
 			}
 		}
 	}
@@ -91,30 +108,16 @@ func (s *Temporal) Empty() {
 }
 
 // Backup stops the server, copies its database and starts it again. What it returns puts the copy back in the same way: what
-// happened since is forgotten. A test on another database than a file is skipped.
+// happened since is forgotten.
 func (s *Temporal) Backup() (restore func()) {
 	s.t.Helper()
-	if len(s.files) == 0 {
-		s.t.Skip("the database is not a file")
-	}
-	copies := map[string][]byte{}
 	s.Stop()
-	for _, path := range s.files {
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		require.NoError(s.t, err)
-		copies[path] = data
-	}
+	putBack := s.backup()
 	s.Start()
 	return func() {
 		s.t.Helper()
 		s.Stop()
-		s.empty()
-		for path, data := range copies {
-			require.NoError(s.t, os.WriteFile(path, data, 0o600))
-		}
+		putBack()
 		s.Start()
 	}
 }
