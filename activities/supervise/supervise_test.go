@@ -284,3 +284,16 @@ func TestRestartsBackOffAndForget(t *testing.T) {
 	r.Fence++
 	require.Equal(t, restartMin, plan(), "a new deploy counts anew")
 }
+
+func TestNewsThatAreToldLateTellOfTheSameStart(t *testing.T) {
+	seen := time.Now()
+	for name, c := range map[string]struct{ in, late, told time.Duration }{
+		"at once":                     {3 * time.Second, 0, 3 * time.Second},
+		"folded":                      {3 * time.Second, 2 * time.Second, time.Second},
+		"when it should have started": {3 * time.Second, time.Minute, time.Millisecond},
+		"no start is planned":         {0, time.Minute, 0},
+	} {
+		s := sight{observation: contract.Observation{RestartIn: c.in}, at: seen}
+		require.Equal(t, c.told, s.toldAt(seen.Add(c.late)).RestartIn, name)
+	}
+}

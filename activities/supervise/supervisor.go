@@ -77,10 +77,20 @@ type Supervisor struct {
 	mended   map[string]mended
 }
 
-// sight is what a look saw, and the record by which it looked.
+// sight is what a look saw and when, and the record by which it looked.
 type sight struct {
 	record      record.Record
 	observation contract.Observation
+	at          time.Time
+}
+
+// toldAt is the observation as it is told at a time: folded news are late, and a restart is as much nearer.
+func (s sight) toldAt(now time.Time) contract.Observation {
+	o := s.observation
+	if o.RestartIn > 0 {
+		o.RestartIn = max(time.Millisecond, o.RestartIn-now.Sub(s.at))
+	}
+	return o
 }
 
 // New returns a supervisor. Run makes it work.
@@ -222,7 +232,7 @@ func (s *Supervisor) keepExit(ctx context.Context, r record.Record, o contract.O
 func (s *Supervisor) saw(r record.Record, o contract.Observation) {
 	o.Host, o.Fence, o.Attempt, o.Restarts, o.BootID = s.Host, r.Fence, r.Attempt, r.Restarts, s.BootID
 	s.mu.Lock()
-	s.seen[r.Workload] = sight{r, o}
+	s.seen[r.Workload] = sight{r, o, time.Now()}
 	s.mu.Unlock()
 	s.news.add(r.Workload)
 }
@@ -234,14 +244,15 @@ func (s *Supervisor) tell(ctx context.Context, workload string) {
 		return // never admitted: everything is told at the first hello
 	}
 	s.mu.Lock()
-	r, o := s.seen[workload].record, s.seen[workload].observation
+	now := time.Now()
+	r, o := s.seen[workload].record, s.seen[workload].toldAt(now)
 	if r.Workload == "" || s.answered(r, o) {
 		s.mu.Unlock()
 		return
 	}
 	delete(s.owed, workload)
 	decisive := o.State == contract.RunExited && (o.Exit == nil || !mayRestart(r, *o.Exit))
-	later, repeated := s.fold(workload, o, decisive, time.Now())
+	later, repeated := s.fold(workload, o, decisive, now)
 	s.seq++
 	o.LeaseNo, o.Seq, o.Repeated = leaseNo, s.seq, repeated
 	s.mu.Unlock()
