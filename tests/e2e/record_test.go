@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,13 +78,14 @@ func TestALostRecord(t *testing.T) {
 // TestALostRecordOfWhatIsDown removes the record of a workload that waits for its next start. Nobody starts it, and it says so.
 func TestALostRecordOfWhatIsDown(t *testing.T) {
 	t.Parallel()
-	f := fleet(t, "--backoff-min", "1h", "--backoff-max", "1h")
+	f := fleet(t)
 	agent := f.Agents[0]
-	f.Apply(container(t, f, "web", shell("sleep 1; exit 3")))
-	f.AwaitWorkload("web", soon, "it waits for its next start", func(v v1.View) bool {
-		return v.Status.Phase == v1.PhaseDegraded && strings.Contains(v.Status.Message, "starts it again")
+	f.Apply(container(t, f, "web", shell("exit 3")))
+	f.AwaitWorkload("web", soon, "it waits for its next start, for long enough to be caught at it", func(v v1.View) bool {
+		return v.Status.Phase == v1.PhaseDegraded && v.Status.NextTry != nil && time.Until(*v.Status.NextTry) > 2*time.Second
 	})
 	agent.Kill()
+	require.False(t, inspect(t, f, "web").State.Running)
 	require.NoError(t, os.Remove(filepath.Join(agent.DataDir, "workloads", "web", "record.json")))
 	agent.Start()
 	f.AwaitWorkload("web", soon, "it says that nobody starts it, and what to do", func(v v1.View) bool {
