@@ -35,7 +35,7 @@ func (n *Net) StartEngine() *Engine {
 	n.t.Cleanup(e.clear)
 	// Mounts of its own, so that all of them go with it.
 	e.Process = Run(n.t, n.inside(Command{
-		Name: "engine-" + n.Name, Path: "unshare", ReadyWithin: time.Minute, Ready: e.ready,
+		Name: "engine-" + n.Name, Path: "unshare", Ready: e.ready,
 		Args: []string{
 			"--mount", "--propagation", "private", "dockerd", "--host", e.Address, "--data-root", filepath.Join(dir, "data"),
 			"--exec-root", filepath.Join(dir, "exec"), "--pidfile", filepath.Join(dir, "pid"),
@@ -76,7 +76,7 @@ func (e *Engine) Crash() {
 		}
 	}
 	for _, pid := range all {
-		require.Eventually(e.t, func() bool { return !runs(pid) }, time.Minute, 5*time.Millisecond)
+		Eventually(e.t, func() bool { return !runs(pid) }, briefly, 5*time.Millisecond)
 	}
 	// What the engine keeps in memory is not there after a boot.
 	require.NoError(e.t, os.RemoveAll(filepath.Join(e.dir, "exec")))

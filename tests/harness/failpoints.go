@@ -26,7 +26,7 @@ func (f *Fleet) Disarm(name string) {
 // AwaitHit waits until a process has come to an armed failpoint.
 func (f *Fleet) AwaitHit(name string, within time.Duration) {
 	f.t.Helper()
-	require.Eventuallyf(f.t, func() bool {
+	Eventually(f.t, func() bool {
 		_, err := os.Stat(f.switchPath(name + ".hit"))
 		return err == nil
 	}, within, 5*time.Millisecond, "nothing came to failpoint %s", name)

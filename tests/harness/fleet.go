@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -67,7 +68,7 @@ func Synthetic() Option { return func(f *Fleet) { f.synthetic = true } }
 // StartServer and StartAgent.
 func NewFleet(t testing.TB, options ...Option) *Fleet {
 	t.Helper()
-	f := &Fleet{ID: uniqueID(t), t: t, binary: "berth", FailpointsDir: t.TempDir(), RunDir: memoryDir(t)}
+	f := &Fleet{ID: uniqueID(t), t: t, binary: "berth", FailpointsDir: t.TempDir(), RunDir: MemoryDir(t)}
 	for _, o := range options {
 		o(f)
 	}
@@ -162,7 +163,7 @@ func (f *Fleet) CLI(args ...string) (int, string) {
 	p := Run(f.t, Command{
 		Name: "cli", Path: Binary(f.t, f.binary), Args: args, Env: append([]string{"BERTH_ADDRESS=" + f.API}, f.env...),
 	})
-	code := p.Await(stopWithin * 10)
+	code := p.Await(10 * time.Minute)
 	return code, p.Log()
 }
 

@@ -34,22 +34,22 @@ func TestTemporalKeepsItsStateOverAKill(t *testing.T) {
 func TestProcessEndsWithItsChildren(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	p := Run(t, Command{Name: "sh", Path: "/bin/sh", Args: []string{"-c", "sleep 600 & echo $! >$0.new; mv $0.new $0; wait", pidFile}})
-	require.Eventually(t, func() bool {
+	Eventually(t, func() bool {
 		_, err := os.Stat(pidFile)
 		return err == nil
-	}, 10*time.Second, 5*time.Millisecond)
+	}, briefly, 5*time.Millisecond)
 	p.Kill()
 	pid := readPID(t, pidFile)
-	require.Eventually(t, func() bool { return !runs(pid) }, 10*time.Second, 5*time.Millisecond)
+	Eventually(t, func() bool { return !runs(pid) }, briefly, 5*time.Millisecond)
 }
 
 func TestProcessIsStartedAgainWithOneLog(t *testing.T) {
 	p := Run(t, Command{Name: "sh", Path: "/bin/sh", Args: []string{"-c", "echo one; exit 3"}})
-	require.Equal(t, 3, p.Await(10*time.Second))
+	require.Equal(t, 3, p.Await(briefly))
 	p.SetArgs("-c", "echo two $WORD")
 	p.SetEnv("WORD=three")
 	p.Start()
-	require.Zero(t, p.Await(10*time.Second))
+	require.Zero(t, p.Await(briefly))
 	require.Equal(t, "one\ntwo three\n", p.Log())
 }
 
@@ -85,7 +85,7 @@ func TestGuestImageBoots(t *testing.T) {
 	name := "berth." + fleet + ".h.guest"
 	defineXML(t, guestXML(name, disk, console))
 	Virsh(t, "start", name)
-	require.Eventually(t, func() bool { return contains(console, "GUEST-READY") }, 2*time.Minute, 20*time.Millisecond)
+	Eventually(t, func() bool { return contains(console, "GUEST-READY") }, briefly, 20*time.Millisecond)
 	require.True(t, contains(console, "boots: 1"))
 	Eventually(t, func() bool {
 		if len(RunningDomains(t, fleet)) == 0 {
@@ -94,5 +94,5 @@ func TestGuestImageBoots(t *testing.T) {
 		// A guest that has just booted may miss the button. It may be off by now, too.
 		_, _ = try("virsh", "-q", "-c", "qemu:///system", "shutdown", "--mode", "acpi", name)
 		return false
-	}, 2*time.Minute, 2*time.Second)
+	}, briefly, 2*time.Second)
 }

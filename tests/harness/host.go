@@ -29,8 +29,8 @@ func Require(t testing.TB) {
 		return
 	}
 	host := filepath.Join(Root(t), "deploy", "host")
-	script(t, 15*time.Minute, filepath.Join(host, "install.sh"))
-	script(t, 3*time.Minute, filepath.Join(host, "start.sh"))
+	script(t, 30*time.Minute, filepath.Join(host, "install.sh"))
+	script(t, 10*time.Minute, filepath.Join(host, "start.sh"))
 	requireOnce.done = true
 }
 
@@ -138,7 +138,7 @@ func output(t testing.TB, name string, args ...string) string {
 
 // try works after the test's context has ended too: it is used for cleaning up.
 func try(name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), briefly)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	return string(out), err

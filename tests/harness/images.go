@@ -27,7 +27,7 @@ func ContainerImage(t testing.TB) string {
 	tag := "berth-test:" + digestOf(t, "container.sh")
 	withLock(t, filepath.Join(cacheDir(), "container.lock"), func() {
 		if _, err := try("docker", "image", "inspect", tag); err != nil {
-			script(t, time.Minute, imageScript(t, "container.sh"), tag)
+			script(t, briefly, imageScript(t, "container.sh"), tag)
 		}
 	})
 	return tag
@@ -37,14 +37,14 @@ func ContainerImage(t testing.TB) string {
 // console after some 3 s without hardware virtualisation. See deploy/images/guest-init. It is built once a machine.
 func GuestImage(t testing.TB) string {
 	t.Helper()
-	return diskImage(t, "guest", 5*time.Minute, "guest.sh", "guest-init", "guest-dhcp", "kernel.sh")
+	return diskImage(t, "guest", 15*time.Minute, "guest.sh", "guest-init", "guest-dhcp", "kernel.sh")
 }
 
 // DebianImage returns the path of a qcow2 image of a whole Debian with cloud-init and the guest agent. The first call on
 // a machine takes minutes, and each boot about one without hardware virtualisation.
 func DebianImage(t testing.TB) string {
 	t.Helper()
-	return diskImage(t, "debian", 15*time.Minute, "debian.sh")
+	return diskImage(t, "debian", 30*time.Minute, "debian.sh")
 }
 
 func diskImage(t testing.TB, name string, within time.Duration, sources ...string) string {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
@@ -60,7 +59,7 @@ func (s *Temporal) onPostgres(t testing.TB, port, metrics int) Command {
 	writeYAML(t, config, serverConfig(t, datastores, filepath.Join(dir, "dynamic.yaml"), s.settings.LogLevel, port, metrics))
 	return Command{
 		Name: "temporal", Path: Binary(t, "temporal-server"), Args: []string{"--config-file", config, "--allow-no-auth", "start"},
-		Ready: s.prepareNamespace, ReadyWithin: time.Minute,
+		Ready: s.prepareNamespace,
 	}
 }
 

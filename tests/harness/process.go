@@ -15,8 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stopWithin is how long a process may take to end after SIGTERM.
-const stopWithin = 30 * time.Second
+// Limits of waiting. They are generous, as only a test that fails waits for that long: a slow machine is no failure.
+const (
+	// readyWithin is how long a process may take until it is ready, stopWithin until it has ended after SIGTERM.
+	readyWithin = 2 * time.Minute
+	stopWithin  = 2 * time.Minute
+	// briefly bounds programs and conditions that take a moment on an idle machine.
+	briefly = 5 * time.Minute
+)
 
 // Command says what to run.
 type Command struct {
@@ -26,7 +32,7 @@ type Command struct {
 	Args []string
 	// Env is added to the test's environment, which is passed on without its Temporal and Berth settings.
 	Env []string
-	// Ready, if set, is asked until it returns nil; ReadyWithin bounds that (default 30 s).
+	// Ready, if set, is asked until it returns nil; ReadyWithin bounds that (default readyWithin).
 	Ready       func(context.Context) error
 	ReadyWithin time.Duration
 }
@@ -105,7 +111,7 @@ func (p *Process) AwaitReady() {
 	}
 	within := p.cmd.ReadyWithin
 	if within == 0 {
-		within = 30 * time.Second
+		within = readyWithin
 	}
 	r := p.current()
 	ctx, cancel := context.WithTimeout(p.t.Context(), within)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -148,7 +147,7 @@ func (r *Relay) accept(l net.Listener) {
 		if err != nil {
 			return // it was shut
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), briefly)
 		out, err := (&net.Dialer{}).DialContext(ctx, "unix", r.to)
 		cancel()
 		if err != nil {

@@ -67,8 +67,8 @@ func OpenDir(t testing.TB, name string) string {
 	return dir
 }
 
-// memoryDir is a directory on tmpfs that goes with the test.
-func memoryDir(t testing.TB) string {
+// MemoryDir is a directory on tmpfs that goes with the test.
+func MemoryDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "berth-run-") //nolint:usetesting // the test's own may be on a disk
 	require.NoError(t, err)

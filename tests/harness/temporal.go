@@ -66,7 +66,9 @@ func (s *Temporal) devServer(t testing.TB, port, metrics int) Command {
 	t.Helper()
 	flags, err := s.settings.Flags()
 	require.NoError(t, err)
-	db := filepath.Join(t.TempDir(), "temporal.db")
+	// In memory, which outlives the server: it syncs with each beat of a lease, and a disk that stalls for longer than the short
+	// leases of tests would end them.
+	db := filepath.Join(MemoryDir(t), "temporal.db")
 	files := []string{db, db + "-shm", db + "-wal"}
 	s.empty = func() {
 		for _, path := range files {
