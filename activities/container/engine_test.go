@@ -92,7 +92,7 @@ func TestEngineThatRestartsInterrupts(t *testing.T) {
 	in := request(spec, 1, 10)
 	h.must(contract.StepStart, in)
 	// The trap must be set before the signal comes.
-	require.Eventually(t, func() bool { return h.observe("web").State == contract.RunRunning && h.said("web", "ready") }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return h.observe("web").State == contract.RunRunning && h.said("web", "ready") }, 2*time.Minute, 20*time.Millisecond)
 
 	e.stop()
 	rec, err := h.store.Get("web")

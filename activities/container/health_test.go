@@ -76,7 +76,7 @@ func TestServiceThatIsNotRestartedMayEnd(t *testing.T) {
 	spec.Restart = &v1.RestartPolicy{Policy: v1.RestartNo}
 	in := request(spec, 1, 10)
 	h.must(contract.StepStart, in)
-	require.Eventually(t, func() bool { return h.observe("web").State == contract.RunExited }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return h.observe("web").State == contract.RunExited }, 2*time.Minute, 20*time.Millisecond)
 	out := h.must(contract.StepAwaitReady, in)
 	require.NotNil(t, out.Exit)
 	require.Equal(t, 4, out.Exit.Code)
@@ -88,7 +88,7 @@ func TestOutOfMemory(t *testing.T) {
 	spec.Resources = v1.Resources{Memory: 16 << 20, MemorySwap: 16 << 20}
 	in := request(spec, 1, 10)
 	_, _ = h.do(contract.StepStart, in) // it may be over before the step looks
-	require.Eventually(t, func() bool { return h.observe("web").State == contract.RunExited }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return h.observe("web").State == contract.RunExited }, 2*time.Minute, 20*time.Millisecond)
 	exit := h.observe("web").Exit
 	require.Equal(t, 137, exit.Code)
 	require.Equal(t, v1.ReasonOutOfMemory, exit.Outcome)
@@ -119,7 +119,7 @@ func TestLogs(t *testing.T) {
 	require.Eventually(t, func() bool {
 		lines, err := h.rt.Logs(t.Context(), rec, 2)
 		return err == nil && len(lines) == 2 && lines[0] == "out 3" && lines[1] == "err 4"
-	}, 10*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 	lines, err := h.rt.Logs(t.Context(), rec, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"out 1", "out 2", "out 3", "err 4"}, lines)

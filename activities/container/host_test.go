@@ -28,7 +28,7 @@ func TestBindOnTheEngine(t *testing.T) {
 	spec.Volumes = []v1.Mount{{Bind: data, Target: "/data"}}
 	in := request(spec, 1, 10)
 	h.deploy(in)
-	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(data, "file")); return err == nil }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(data, "file")); return err == nil }, 2*time.Minute, 20*time.Millisecond)
 	h.must(contract.StepStop, verb(in, v1.VerbStop, 11))
 
 	require.NoError(t, os.RemoveAll(data))

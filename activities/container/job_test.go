@@ -13,7 +13,7 @@ import (
 
 func (h *host) awaitExit(workload string) *contract.Exit {
 	h.t.Helper()
-	require.Eventually(h.t, func() bool { return h.observe(workload).State == contract.RunExited }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(h.t, func() bool { return h.observe(workload).State == contract.RunExited }, 2*time.Minute, 20*time.Millisecond)
 	return h.observe(workload).Exit
 }
 

@@ -180,7 +180,7 @@ func TestRestartStartsTheSameContainer(t *testing.T) {
 	in := request(sleeper(), 1, 10)
 	first := h.deploy(in)
 	require.NoError(t, h.cl.ContainerKill(t.Context(), first.RuntimeID, "KILL"))
-	require.Eventually(t, func() bool { return h.observe("web").State == contract.RunExited }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return h.observe("web").State == contract.RunExited }, 2*time.Minute, 20*time.Millisecond)
 	require.Equal(t, 137, h.observe("web").Exit.Code)
 
 	_, failure := h.as(restarting{h.rt}, contract.StepStart, in)
@@ -199,7 +199,7 @@ func TestAServiceThatEndsAtOnceHasBeenStarted(t *testing.T) {
 		out := h.must(contract.StepStart, in)
 		require.NotEmpty(t, out.RuntimeID)
 		require.Nil(t, out.Exit)
-		require.Eventually(t, func() bool { return h.observe("web").State == contract.RunExited }, 10*time.Second, 20*time.Millisecond)
+		require.Eventually(t, func() bool { return h.observe("web").State == contract.RunExited }, 2*time.Minute, 20*time.Millisecond)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestWatchTellsOfADeath(t *testing.T) {
 		default:
 			return false
 		}
-	}, 10*time.Second, 20*time.Millisecond)
+	}, 2*time.Minute, 20*time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-over, context.Canceled)
 }

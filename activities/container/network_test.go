@@ -36,7 +36,7 @@ func TestANetworkThatIsTakenAwayShows(t *testing.T) {
 			default:
 				return false
 			}
-		}, 10*time.Second, time.Millisecond)
+		}, 2*time.Minute, time.Millisecond)
 		return last
 	}
 	seen(func(o contract.Observation) bool { return o.State == contract.RunRunning })

@@ -207,7 +207,7 @@ func TestPullIsShared(t *testing.T) {
 			}
 		}
 		return true
-	}, 20*time.Second, 10*time.Millisecond, "all three tell of the same bytes")
+	}, 2*time.Minute, 10*time.Millisecond, "all three tell of the same bytes")
 
 	// One of them is superseded: the others go on with the pull.
 	later := pulling(ref)
@@ -231,12 +231,12 @@ func TestPullEndsWithItsLastWaiter(t *testing.T) {
 	r.stalls.Store(true)
 	over := make(chan *contract.Error, 1)
 	go func() { _, failure := h.as(rt, contract.StepPrepare, pulling(ref)); over <- failure }()
-	require.Eventually(t, func() bool { return r.stalled.Load() == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return r.stalled.Load() == 1 }, 2*time.Minute, 10*time.Millisecond)
 
 	later := pulling(ref)
 	later.Ref.Fence, later.Spec.Container.Pull = 11, v1.PullNever
 	_, failure := h.as(rt, contract.StepPrepare, later)
 	require.Equal(t, v1.ReasonImageNotFound, failure.Reason)
 	require.Equal(t, v1.ReasonStaleFence, (<-over).Reason)
-	require.Eventually(t, func() bool { return driver.open.Load() == 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return driver.open.Load() == 0 }, 2*time.Minute, 10*time.Millisecond)
 }

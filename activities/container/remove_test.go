@@ -23,7 +23,7 @@ func TestANewWorkloadTakesTheKeptVolumeAgain(t *testing.T) {
 	write.Volumes = []v1.Mount{{Name: "data", Target: "/data"}, {Bind: allowed, Target: "/own"}}
 	in := request(write, 1, 10)
 	h.deploy(in)
-	require.Eventually(t, func() bool { return h.said("web", "ready") }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return h.said("web", "ready") }, 2*time.Minute, 20*time.Millisecond)
 	out := h.must(contract.StepRemove, verb(in, v1.VerbRemove, 11))
 	require.Equal(t, []string{"berth." + h.fleet + ".h1.web.data", allowed}, out.Kept)
 
@@ -31,7 +31,7 @@ func TestANewWorkloadTakesTheKeptVolumeAgain(t *testing.T) {
 	read.Volumes = []v1.Mount{{Name: "data", Target: "/data"}}
 	again := request(read, 1, 20)
 	h.deploy(again)
-	require.Eventually(t, func() bool { return h.said("web", "kept") }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return h.said("web", "kept") }, 2*time.Minute, 20*time.Millisecond)
 
 	again.Volumes = true
 	out = h.must(contract.StepRemove, verb(again, v1.VerbRemove, 21))

@@ -109,7 +109,7 @@ func TestCancelKillsQEMUImg(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- disk.CreateBlank(ctx, filepath.Join(dir, "disk"), v1.FormatQCOW2, 1<<30) }()
-	require.Eventually(t, func() bool { _, err := os.Stat(started); return err == nil }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(started); return err == nil }, 2*time.Minute, 5*time.Millisecond)
 	cancelled := time.Now()
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)

@@ -167,7 +167,7 @@ func TestEnsureResumesAfterAKill(t *testing.T) {
 		child.Env = append(os.Environ(), childDir+"="+dir, childURL+"="+s.URL, childSum+"="+sum)
 		child.Stdout, child.Stderr = io.Discard, io.Discard
 		require.NoError(t, child.Start())
-		require.Eventually(t, func() bool { return partialSize(dir) == cut }, 30*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return partialSize(dir) == cut }, 2*time.Minute, 5*time.Millisecond)
 		require.NoError(t, child.Process.Kill()) // SIGKILL
 		require.Error(t, child.Wait())
 	}

@@ -51,7 +51,7 @@ func newGate(t *testing.T, data []byte) *gate {
 
 func (g *gate) waitServing(t *testing.T, n int64) {
 	t.Helper()
-	require.Eventually(t, func() bool { return g.serving.Load() == n }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return g.serving.Load() == n }, 2*time.Minute, time.Millisecond)
 }
 
 func TestEnsureTwentyAtOnceAreOneFetch(t *testing.T) {
@@ -72,7 +72,7 @@ func TestEnsureTwentyAtOnceAreOneFetch(t *testing.T) {
 			})
 		})
 	}
-	require.Eventually(t, func() bool { return heard.Load() == 20 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return heard.Load() == 20 }, 2*time.Minute, time.Millisecond)
 	close(g.open)
 	group.Wait()
 	for i := range images {

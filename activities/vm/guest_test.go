@@ -61,7 +61,7 @@ func TestGuestLives(t *testing.T) {
 	require.Equal(t, contract.RunRunning, h.observe("web").State)
 	require.Eventually(t, func() bool {
 		return len(h.observe("web").Addresses) == 1 && h.observe("web").Addresses[0] == "10.213.77.9"
-	}, 30*time.Second, 100*time.Millisecond)
+	}, 2*time.Minute, 100*time.Millisecond)
 	said := h.console("web")
 	for _, want := range []string{"disk: 131072 sectors", "boots: 1", "disk vdb: 2048 sectors", "seed: cidata", `local-hostname: "web"`} {
 		require.Contains(t, said, want)
@@ -131,7 +131,7 @@ func TestGuestDies(t *testing.T) {
 	pid, err := exec.Command("pgrep", "-f", "guest="+h.domain("job")+",").Output()
 	require.NoError(t, err)
 	require.NoError(t, exec.Command("kill", "-KILL", strings.TrimSpace(string(pid))).Run())
-	require.Eventually(t, func() bool { return h.observe("job").State == contract.RunExited }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return h.observe("job").State == contract.RunExited }, 2*time.Minute, 20*time.Millisecond)
 	exit := h.observe("job").Exit
 	require.Equal(t, 1, exit.Code)
 	require.Equal(t, v1.ReasonExited, exit.Outcome)

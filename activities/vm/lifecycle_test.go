@@ -152,7 +152,7 @@ func TestWatchSeesWhatOthersDo(t *testing.T) {
 	require.NoError(t, h.driver.Destroy(context.Background(), h.domain("web")))
 	require.Eventually(t, func() bool {
 		return receive(t, changed) == "web" && h.observe("web").State == contract.RunExited
-	}, 10*time.Second, time.Millisecond)
+	}, 2*time.Minute, time.Millisecond)
 	exit := h.observe("web").Exit
 	require.Equal(t, 137, exit.Code)
 	require.Equal(t, v1.ReasonInterrupted, exit.Outcome)

@@ -87,8 +87,8 @@ func TestServerLife(t *testing.T) {
 
 	first := s.PID()
 	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
-	require.Eventually(t, func() bool { pid := s.PID(); return pid != 0 && pid != first }, 20*time.Second, 20*time.Millisecond)
-	require.Eventually(t, func() bool { return s.prepare(t.Context()) == nil }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { pid := s.PID(); return pid != 0 && pid != first }, 2*time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return s.prepare(t.Context()) == nil }, 2*time.Minute, 50*time.Millisecond)
 	requireNamespace(t, s)
 
 	s.Stop()

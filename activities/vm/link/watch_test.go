@@ -36,7 +36,7 @@ func TestWatchTellsOfAnInterfaceThatLosesItsBridge(t *testing.T) {
 		ip(t, "link", "set", card, "nomaster")
 		ip(t, "link", "set", card, "master", bridge)
 		return len(changed) > 0
-	}, 30*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 	ip(t, "link", "set", card, "nomaster")
 	require.True(t, CutOff(card))
 	cancel()

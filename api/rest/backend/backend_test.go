@@ -110,7 +110,7 @@ func TestWorkloadLife(t *testing.T) {
 	require.Eventually(t, func() bool {
 		view, err = b.Workload(ctx, "web", true)
 		return err == nil && view.Spec != nil
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 	require.Equal(t, "hunter2", view.Spec.(*v1.ContainerSpec).Env["PASSWORD"])
 	hidden, err := b.Workload(ctx, "web", false)
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestWorkloadLife(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := b.Workload(ctx, "web", true)
 		return contract.ReasonOf(err) == v1.ReasonNotFound
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 	_, err = b.Do(ctx, "web", v1.VerbStart, rest.Request{ID: "late"})
 	reasonOf(t, err, v1.ReasonNotFound)
 	_, err = b.Apply(ctx, workload("web"), rest.Request{ID: "m", MustExist: true})
@@ -195,7 +195,7 @@ func requireListed(t *testing.T, b *Backend, q rest.WorkloadQuery, names ...stri
 			got = append(got, item.Metadata.Name)
 		}
 		return len(got) == len(names)
-	}, 5*time.Second, 20*time.Millisecond)
+	}, 2*time.Minute, 20*time.Millisecond)
 	require.Equal(t, names, got)
 }
 
