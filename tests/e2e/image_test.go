@@ -133,7 +133,7 @@ func vmBackingFile(t *testing.T, f *harness.Fleet) {
 func vmDeletedInFetch(t *testing.T, f *harness.Fleet) {
 	const size = 8 << 20
 	_, srv := randomImage(t, size)
-	srv.Set(harness.Trouble{BytesPerSecond: size / 60})
+	srv.Set(harness.Trouble{BytesPerSecond: size / 400}) // it must not be over by itself
 	f.Apply(raw(f, "fetching", srv.URL, ""))
 	harness.Eventually(t, func() bool { return srv.Served().Bytes > 0 }, soon, poll)
 	remove(t, f, "fetching")

@@ -64,7 +64,7 @@ func TestNoRoomLeaks(t *testing.T) {
 		host := f.Workload("late").Status.Host
 		f.Do("late", v1.VerbRemove)
 		f.AwaitGone("late", soon)
-		require.NotZero(t, stateOf(t, f, host).Ledger.Marks["late"].Fence)
+		harness.Eventually(t, func() bool { return stateOf(t, f, host).Ledger.Marks["late"].Fence != 0 }, soon, poll)
 		f.Release(place)
 		// What is reserved next comes after the late one.
 		f.Apply(container(t, f, "next", big, "placement: {hosts: ["+host+"]}"))
@@ -87,7 +87,7 @@ func TestNoRoomLeaks(t *testing.T) {
 		f.Release(place)
 		v := f.AwaitPhase("homeless", long, v1.PhaseRunning)
 		require.NotEqual(t, granted, v.Status.Host, "another host has room, and nobody waits for this one")
-		require.Empty(t, stateOf(t, f, granted).Ledger.Entries)
+		harness.Eventually(t, func() bool { return len(stateOf(t, f, granted).Ledger.Entries) == 0 }, soon, poll)
 		agents[granted].Start()
 		f.AwaitHost(granted, soon, v1.HostOnline)
 		agree(t, f)

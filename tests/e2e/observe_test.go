@@ -30,11 +30,16 @@ func TestObservation(t *testing.T) {
 		first[name(i)] = inspect(t, f, name(i)).ID
 	}
 	for range rounds {
+		before := map[string]string{}
 		for i := range count {
+			before[name(i)] = inspect(t, f, name(i)).State.StartedAt
 			docker(t, "kill", containerName(f, name(i)))
 		}
 		for i := range count {
-			harness.Eventually(t, func() bool { return inspect(t, f, name(i)).State.Running }, soon, poll, "it is started again")
+			harness.Eventually(t, func() bool {
+				now := inspect(t, f, name(i)).State
+				return now.Running && now.StartedAt != before[name(i)]
+			}, soon, poll, "it is started again")
 			f.AwaitPhase(name(i), soon, v1.PhaseRunning)
 		}
 	}
@@ -123,10 +128,10 @@ func TestTheControlPlaneIsAway(t *testing.T) {
 	require.Equal(t, first.ID, inspect(t, f, "crash").ID)
 
 	// What is recorded is recorded once, and told no more.
+	awaitAcknowledged(t, record)
 	told := func(name string) int { return len(f.Past(name).Observed) }
 	before := map[string]int{"kept": told("kept"), "unseen": told("unseen")}
 	lease := f.AwaitHost(hostName, soon, v1.HostOnline).LeaseNo
-	awaitAcknowledged(t, record)
 	agent.Restart()
 	f.AwaitWorkload("crash", soon, "the agent is back", func(v1.View) bool {
 		h, err := f.Client().Host(t.Context(), hostName)

@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"net/http"
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +24,19 @@ func TestRaces(t *testing.T) {
 	})
 }
 
+// answered sends a request until a worker has answered it, with one key: the API waits for an answer for some seconds only, and
+// says so. To a new workload it says 202 then, and would do the rest by itself.
+func answered(t *testing.T, f *harness.Fleet, method, path string, body any) reply {
+	key := "Idempotency-Key: " + rand.Text()
+	for end := time.Now().Add(soon); ; {
+		r := send(t.Context(), f.API, method, path, body, key)
+		silent := r.status == http.StatusServiceUnavailable || method == http.MethodPut && r.status == http.StatusAccepted
+		if r.err != nil || !silent || time.Now().After(end) {
+			return r
+		}
+	}
+}
+
 // together sends n requests at once, and returns the answers.
 func together(n int, request func(i int) reply) []reply {
 	replies := make([]reply, n)
@@ -36,7 +51,7 @@ func together(n int, request func(i int) reply) []reply {
 func applyAtOnce(t *testing.T, f *harness.Fleet) {
 	w := container(t, f, "one")
 	created := 0
-	for _, r := range together(20, func(int) reply { return send(t.Context(), f.API, http.MethodPut, "/v1/workloads/one", w) }) {
+	for _, r := range together(20, func(int) reply { return answered(t, f, http.MethodPut, "/v1/workloads/one", w) }) {
 		require.NoError(t, r.err)
 		a := is[v1.Accepted](t, r, r.status)
 		require.EqualValues(t, 1, a.Generation)
@@ -62,7 +77,7 @@ func updatesAtOnce(t *testing.T, f *harness.Fleet) {
 	for i := range n {
 		specs[i] = container(t, f, "many", "env: {N: \""+strconv.Itoa(i)+"\"}")
 	}
-	replies := together(n, func(i int) reply { return send(t.Context(), f.API, http.MethodPut, "/v1/workloads/many", specs[i]) })
+	replies := together(n, func(i int) reply { return answered(t, f, http.MethodPut, "/v1/workloads/many", specs[i]) })
 	for i, r := range replies {
 		require.NoError(t, r.err)
 		byGeneration[is[v1.Accepted](t, r, r.status).Generation] = i
@@ -82,9 +97,9 @@ func deletesRace(t *testing.T, f *harness.Fleet) {
 	allowed := []int{200, 201, 202, 404, 409}
 	for _, r := range together(30, func(i int) reply {
 		if i%3 == 1 {
-			return send(t.Context(), f.API, http.MethodDelete, "/v1/workloads/raced", nil)
+			return answered(t, f, http.MethodDelete, "/v1/workloads/raced", nil)
 		}
-		return send(t.Context(), f.API, http.MethodPut, "/v1/workloads/raced", w)
+		return answered(t, f, http.MethodPut, "/v1/workloads/raced", w)
 	}) {
 		require.NoError(t, r.err)
 		require.Contains(t, allowed, r.status, "%s", r.body)
@@ -106,7 +121,7 @@ func deleteAndApply(t *testing.T, f *harness.Fleet) {
 		require.EqualValues(t, 1, v.Status.Generation)
 		require.Len(t, containersOf(t, f, "thrice"), 1)
 		f.Do("thrice", v1.VerbRemove)
-		if r := call(t, f, http.MethodPut, "/v1/workloads/thrice", container(t, f, "thrice")); r.status == http.StatusConflict {
+		if r := answered(t, f, http.MethodPut, "/v1/workloads/thrice", container(t, f, "thrice")); r.status == http.StatusConflict {
 			problem(t, r, 409, v1.ReasonAlreadyRemoving)
 		} else { // it was gone already
 			created(t, r)
@@ -124,7 +139,7 @@ func verbsRace(t *testing.T, f *harness.Fleet) {
 	first := inspect(t, f, "pushed")
 	verbs := []string{"stop", "start", "restart", "retry"}
 	for _, r := range together(16, func(i int) reply {
-		return send(t.Context(), f.API, http.MethodPost, "/v1/workloads/pushed/"+verbs[i%len(verbs)], nil)
+		return answered(t, f, http.MethodPost, "/v1/workloads/pushed/"+verbs[i%len(verbs)], nil)
 	}) {
 		require.NoError(t, r.err)
 		is[v1.Accepted](t, r, 202)

@@ -70,7 +70,7 @@ func TestARebootedHost(t *testing.T) {
 	harness.Eventually(t, func() bool {
 		return strings.Count(engine.Docker("exec", name("data"), "cat", "/d/starts"), "\n") == 2
 	}, soon, poll, "with its volume")
-	require.Equal(t, v1.PhaseStopped, f.Workload("stopped").Status.Phase)
+	f.AwaitPhase("stopped", soon, v1.PhaseStopped)
 	require.Equal(t, "false\n", engine.Docker("inspect", "-f", "{{.State.Running}}", name("stopped")))
 	require.NotContains(t, engine.Docker("ps", "--all", "--format", "{{.Names}}"), name("moves"), "the debt is paid")
 	require.NotContains(t, events.Log(), name("moves"), "what moved was not started again")

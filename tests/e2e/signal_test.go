@@ -102,8 +102,8 @@ func continueAsNew(t *testing.T, f *harness.Fleet) {
 			awaitSettled(f, a)
 		}
 	}
-	require.NotEqual(t, workloadRun, run("workload/long"))
-	require.NotEqual(t, hostRun, run("host/"+hostName))
+	harness.Eventually(t, func() bool { return run("workload/long") != workloadRun && run("host/"+hostName) != hostRun }, soon, poll,
+		"both continue as new")
 	require.Equal(t, id, inspect(t, f, "long").ID)
 
 	a = f.Apply(container(t, f, "long", "env: {N: two}"))

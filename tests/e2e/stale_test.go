@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,10 @@ import (
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/tests/harness"
 )
+
+// held is for a server whose hosts' steps are held before their first heartbeat: Temporal gives such a step to the host anew after
+// this time, so that the test has to be quicker.
+var held = []string{"--activity-heartbeat", "12s"}
 
 // refusedLate waits until the workload's status tells of a step that its host refused, because it came too late.
 func refusedLate(t *testing.T, f *harness.Fleet, name, host string, step string) {
@@ -29,8 +34,8 @@ func refusedLate(t *testing.T, f *harness.Fleet, name, host string, step string)
 func TestALateStepOnTheSameHost(t *testing.T) {
 	t.Parallel()
 	f := harness.NewFleet(t, harness.Failpoints())
-	f.StartServer(pace...)
-	f.StartAgent(hostName, pace...)
+	f.StartServer(slices.Concat(pace, held)...)
+	f.StartAgent(hostName, append(pace, "--lease", "1m")...)
 	f.AwaitHost(hostName, soon, v1.HostOnline)
 	f.Apply(container(t, f, "held"))
 	f.AwaitPhase("held", soon, v1.PhaseRunning)
@@ -58,7 +63,7 @@ func TestALateStepOnTheSameHost(t *testing.T) {
 func TestALateStepAfterAMove(t *testing.T) {
 	t.Parallel()
 	f := harness.NewFleet(t, harness.Failpoints())
-	f.StartServer(lossPace...)
+	f.StartServer(slices.Concat(lossPace, held)...)
 	first := f.StartAgent("h1", lossPace...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	const place = "container.Start.begin@held"

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,7 @@ func (w *watcher) now() int {
 // as a service manager does, keeps the promise.
 func TestAGuardThatIsBackInTimeKeepsTheOnlyCopyAlsoIfTheAgentIsDead(t *testing.T) {
 	t.Parallel()
-	f, agents, guards := guardedHosts(t)
+	f, agents, guards := guardedHostsAt(t, slices.Concat(strictPace, []string{"--grace", "30s"})) // time for a guard to start on a slow machine
 	w, first, second := deployed(t, f, "one")
 	agents[first].Kill()
 	guards[first].Kill()

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"net/http"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,10 +15,14 @@ import (
 
 	v1 "github.com/berth-dev/berth/api/v1"
 	"github.com/berth-dev/berth/tests/harness"
+	"github.com/berth-dev/berth/workflows/contract"
 )
 
 // strictPace is the least grace that leaves a strict workload a second to stop in.
 var strictPace = append([]string{"--grace", "15s"}, pace...)
+
+// unhurriedPace is for strict workloads whose hosts are not lost: no slowness makes them so.
+var unhurriedPace = slices.Concat(strictPace, []string{"--lease", "1m", "--grace", "1m"})
 
 // strictly is a strict service that ends when it is asked to.
 func strictly(t *testing.T, f *harness.Fleet, name string, lines ...string) *v1.Workload {
@@ -27,12 +33,19 @@ func strictly(t *testing.T, f *harness.Fleet, name string, lines ...string) *v1.
 // guardedHosts starts a server, and two hosts with an agent and a guard each.
 func guardedHosts(t *testing.T, options ...harness.Option) (*harness.Fleet, map[string]*harness.Agent, map[string]*harness.Process) {
 	t.Helper()
+	return guardedHostsAt(t, strictPace, options...)
+}
+
+func guardedHostsAt(
+	t *testing.T, pace []string, options ...harness.Option,
+) (*harness.Fleet, map[string]*harness.Agent, map[string]*harness.Process) {
+	t.Helper()
 	f := harness.NewFleet(t, options...)
-	f.StartServer(strictPace...)
+	f.StartServer(pace...)
 	agents, guards := map[string]*harness.Agent{}, map[string]*harness.Process{}
 	for _, host := range []string{"h1", "h2"} {
 		guards[host] = f.StartGuard(host)
-		agents[host] = f.StartAgent(host, strictPace...)
+		agents[host] = f.StartAgent(host, pace...)
 	}
 	for host := range agents {
 		require.True(t, f.AwaitHost(host, soon, v1.HostOnline).Guard, "the guard was there first")
@@ -53,7 +66,7 @@ func watchCopies(t *testing.T, f *harness.Fleet, workload string) *watcher {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "docker", "events", "--filter", "label=berth.fleet="+f.ID,
 		"--filter", "label=berth.workload="+workload, "--filter", "event=start", "--filter", "event=die",
-		"--since", "0s", "--format", "{{.Action}} {{.ID}}")
+		"--since", strconv.FormatInt(time.Now().Unix(), 10), "--format", "{{.Action}} {{.ID}}")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -144,17 +157,19 @@ func TestAStrictWorkloadOfADeadAgentMovesWithoutASecondCopy(t *testing.T) {
 
 func TestAnAgentOrAGuardThatIsBackWithinTheLeaseChangesNothing(t *testing.T) {
 	t.Parallel()
-	f, agents, guards := guardedHosts(t)
+	const lease = 15 * time.Second // of which a slow machine may take much for a start
+	f, agents, guards := guardedHostsAt(t, slices.Concat(strictPace, []string{"--lease", lease.String(), "--grace", "1m"}))
 	w, first, _ := deployed(t, f, "one")
 	for name, p := range map[string]*harness.Process{"agent": agents[first].Process, "guard": guards[first]} {
+		before := f.AwaitHost(first, soon, v1.HostOnline).LeaseNo
 		p.Restart()
 		harness.Eventually(t, func() bool {
 			h, err := f.Client().Host(t.Context(), first)
-			return err == nil && h.State == v1.HostOnline && h.Guard
+			return err == nil && h.State == v1.HostOnline && h.Guard && (name == "guard" || h.LeaseNo > before)
 		}, soon, poll, name)
 	}
 	// More than a lease, and all that follows it.
-	past := time.Now().Add(12 * time.Second)
+	past := time.Now().Add(lease + contract.StrictMargin + 3*time.Second)
 	harness.Eventually(t, func() bool { return time.Now().After(past) }, soon, poll)
 	require.Equal(t, v1.PhaseRunning, f.Workload("one").Status.Phase)
 	starts, _ := w.saw()
@@ -164,7 +179,7 @@ func TestAnAgentOrAGuardThatIsBackWithinTheLeaseChangesNothing(t *testing.T) {
 
 func TestAnAgentThatIsCutOffStopsStrictWorkloadsItself(t *testing.T) {
 	t.Parallel()
-	f, agents, _ := guardedHosts(t)
+	f, agents, _ := guardedHostsAt(t, slices.Concat(strictPace, []string{"--grace", "1m"})) // it is back before anything moves, however slowly
 	w, first, _ := deployed(t, f, "one")
 	f.Apply(container(t, f, "other", shell(idle), "placement: {hosts: ["+first+"]}"))
 	f.AwaitWorkload("other", soon, "runs", runsOn(first))
@@ -217,7 +232,7 @@ func TestStrictIsRefusedWhereItCannotHold(t *testing.T) {
 
 func TestADrainStopsAStrictWorkloadBeforeItStartsElsewhere(t *testing.T) {
 	t.Parallel()
-	f, _, _ := guardedHosts(t)
+	f, _, _ := guardedHostsAt(t, unhurriedPace)
 	w, first, second := deployed(t, f, "one")
 	code, body := f.Call(http.MethodPost, "/v1/hosts/"+first+"/drain", map[string]any{})
 	require.Less(t, code, 300, string(body))

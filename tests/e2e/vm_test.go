@@ -86,12 +86,16 @@ func running(t *testing.T, f *harness.Fleet, workload string) bool {
 	return slices.Contains(harness.RunningDomains(t, f.ID), containerName(f, workload))
 }
 
-// console returns a workload's serial console as the API shows it.
+// console returns a workload's serial console as the API shows it, once the host answers: it has few seconds for that.
 func console(t *testing.T, f *harness.Fleet, workload string) string {
 	t.Helper()
-	logs, err := f.Client().Logs(t.Context(), workload, 500)
-	require.NoError(t, err)
-	return strings.Join(logs.Lines, "\n")
+	var text string
+	harness.Eventually(t, func() bool {
+		logs, err := f.Client().Logs(t.Context(), workload, 500)
+		text = strings.Join(logs.Lines, "\n")
+		return err == nil
+	}, soon, poll)
+	return text
 }
 
 // says reports whether a text stands on a workload's console. It is for waiting: a console that cannot be read yet is none.
@@ -153,10 +157,11 @@ func vmLife(t *testing.T, f *harness.Fleet, own string) {
 	mine := filepath.Join(own, "mine.qcow2")
 	blankDisk(t, mine)
 	srv := harness.ServeFile(t, image)
-	srv.Set(harness.Trouble{BytesPerSecond: size / 30})
+	srv.Set(harness.Trouble{BytesPerSecond: size / 300}) // for as long as it takes to look at it
 
 	lines := []string{
 		"- {name: mine, path: " + mine + ", format: qcow2}", ready,
+		"stopGracePeriod: 5m", // a slow guest powers off late, and is asked again and again
 		`cloudInit: {userData: "#cloud-config\npassword: hunter2\n"}`,
 	}
 	f.Apply(vm(f, "life", srv.URL, sha256Of(t, image), lines...))

@@ -54,6 +54,21 @@ func (f *Fleet) Workload(name string) v1.View {
 	f.t.Helper()
 	v, err := f.Client().Get(f.t.Context(), name)
 	require.NoErrorf(f.t, err, "get %s", name)
+	return f.whole(v, func(v1.View) bool { return true })
+}
+
+// whole looks again as long as a view has spec and attempts left out: a worker has a second to tell them, which is too short on a
+// slow machine. A view that is not as wanted any more is not taken for it.
+func (f *Fleet) whole(v v1.View, wanted func(v1.View) bool) v1.View {
+	f.t.Helper()
+	c := f.Client()
+	for deadline := time.Now().Add(time.Minute); len(v.Notes) > 0 && time.Now().Before(deadline); {
+		again, err := c.Get(f.t.Context(), v.Metadata.Name)
+		if err != nil || !wanted(again) {
+			return v
+		}
+		v = again
+	}
 	return v
 }
 
@@ -77,7 +92,7 @@ func (f *Fleet) AwaitWorkload(name string, within time.Duration, what string, wa
 	}, func() string {
 		return fmt.Sprintf("workload %s: waited %s until %s; it is %+v (%v)", name, within, what, last.Status, err)
 	})
-	return last
+	return f.whole(last, wanted)
 }
 
 // AwaitGone waits until a workload is not found any more.
