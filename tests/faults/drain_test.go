@@ -35,7 +35,7 @@ func TestDrain(t *testing.T) {
 	t.Parallel()
 	f := &movers{fleet: newFleet(t)}
 	f.other = f.StartAgent(otherHost, append(pace(), "--cpus", "400", "--memory", "400Gi")...)
-	f.AwaitHost(otherHost, within(), v1.HostOnline)
+	f.AwaitHost(otherHost, within, v1.HostOnline)
 
 	places := f.placesOfAMove(t)
 	require.Subset(t, places, []string{"Place.end", "Bind.begin", "container.Start.end", "container.AwaitReady.begin", "container.Remove.begin"})
@@ -84,7 +84,7 @@ func (f *movers) moves(t *testing.T, places []string, happens fault) {
 	}
 	f.drain(t)
 	for i, place := range places {
-		f.AwaitHit(place+"@"+names[i], within())
+		f.AwaitHit(place+"@"+names[i], within)
 	}
 	happens.strike(f.fleet)
 	for i, place := range places {
@@ -107,7 +107,7 @@ func (f *movers) deploy(t *testing.T, names ...string) {
 		require.NoError(t, err)
 	}
 	for _, name := range names {
-		require.NoError(t, until(t.Context(), within(), func(ctx context.Context) error { return f.runsOn(ctx, hostName, name) }))
+		require.NoError(t, until(t.Context(), within, func(ctx context.Context) error { return f.runsOn(ctx, hostName, name) }))
 	}
 }
 
@@ -127,7 +127,7 @@ func (f *movers) cordon(t *testing.T, host string, on bool) {
 // arrived waits until the drain is over, and checks both hosts.
 func (f *movers) arrived(t *testing.T, names ...string) {
 	t.Helper()
-	require.NoError(t, until(t.Context(), within(), func(ctx context.Context) error {
+	require.NoError(t, until(t.Context(), within, func(ctx context.Context) error {
 		errs := make([]error, 0, len(names)+2)
 		for _, name := range names {
 			errs = append(errs, f.runsOn(ctx, otherHost, name))
@@ -187,6 +187,6 @@ func (f *movers) clear(t *testing.T, names ...string) {
 		_, err := f.client.Do(t.Context(), name, v1.VerbRemove, client.Change{})
 		require.NoError(t, err)
 	}
-	require.NoError(t, until(t.Context(), within(), func(ctx context.Context) error { return f.holds(ctx, otherHost) }))
+	require.NoError(t, until(t.Context(), within, func(ctx context.Context) error { return f.holds(ctx, otherHost) }))
 	f.cordon(t, hostName, false)
 }

@@ -31,20 +31,22 @@ func TestFetchGoesOn(t *testing.T) {
 			ctx := t.Context()
 			path, checksum := randomFile(t, size)
 			server := harness.ServeFile(t, path)
-			server.Set(harness.Trouble{BytesPerSecond: 16 << 20})
+			server.Set(harness.Trouble{StallAfter: size / 2})
 			w := f.newWork(scenario{name: "fetch", spec: rawSpec, machine: true})
 			w.image = served{url: server.URL, checksum: checksum}
 			a, err := put(1)(ctx, f, w)
 			require.NoError(t, err)
-			require.NoError(t, until(ctx, within(), func(context.Context) error {
+			require.NoError(t, until(ctx, within, func(context.Context) error {
 				if sent := server.Served().Bytes; sent < size/2 {
 					return fmt.Errorf("only %d bytes are fetched", sent)
 				}
 				return nil
 			}))
+			server.Set(harness.Trouble{BytesPerSecond: size / 600}) // the fetch goes on, and is not over before the fault is
 			happens.strike(f)
 			struck := server.Served()
 			require.Less(t, struck.Bytes, size, "the fault came too late")
+			server.Set(harness.Trouble{})
 			require.NoError(t, w.end(ctx, f, verbs["deploy"], a))
 			all := server.Served()
 			t.Logf("%d of %d bytes were sent before, %d in all, by %d requests, %d of them for a rest",

@@ -34,7 +34,7 @@ func TestFlapping(t *testing.T) {
 	f.Apply(spec("ends", "sleep 0.1; exit 3", ""))
 	f.Apply(spec("sick", serve, `  healthCheck: {command: [/bin/sh, -c, "test -e /x || { echo >/x; exit 0; }; rm /x; exit 1"], interval: 1s, retries: 1}`+"\n"))
 	for _, name := range []string{"ends", "sick"} {
-		f.AwaitWorkload(name, within(), "it runs", func(v v1.View) bool { return v.Status.Settled })
+		f.AwaitWorkload(name, within, "it runs", func(v v1.View) bool { return v.Status.Settled })
 	}
 	begin, before := time.Now(), map[string]harness.Past{"ends": f.Past("ends"), "sick": f.Past("sick")}
 	last := time.Minute
@@ -45,20 +45,20 @@ func TestFlapping(t *testing.T) {
 	for i := 0; time.Since(begin) < last; i++ {
 		name, start := fmt.Sprintf("served-%d", i), time.Now()
 		f.Apply(spec(name, serve, ""))
-		f.AwaitPhase(name, within(), v1.PhaseRunning)
+		f.AwaitPhase(name, within, v1.PhaseRunning)
 		f.Do(name, v1.VerbRemove)
-		f.AwaitGone(name, within())
+		f.AwaitGone(name, within)
 		served = append(served, time.Since(start))
 	}
-	took := time.Since(begin)
-
 	v := f.Workload("ends")
+	restarts, took := v.Status.Restarts, time.Since(begin)
 	require.Equal(t, int64(1), v.Status.Generation)
 	require.Positive(t, v.Status.Restarts)
 	require.Contains(t, v.Status.Message, "exited with code 3")
-	f.AwaitWorkload("ends", within(), "it says when it is tried next", func(v v1.View) bool { return v.Status.NextTry != nil })
+	f.AwaitWorkload("ends", within, "it says when it is tried next", func(v v1.View) bool { return v.Status.NextTry != nil })
 	for name, was := range before {
 		now := f.Past(name)
+		took := time.Since(begin)
 		told := now.Observed[len(was.Observed):]
 		t.Logf("%s: in %s %d observations (%d folded into them), %d events in %d runs, the longest of %d", name, took.Round(time.Second),
 			len(told), folded(told), now.Events-was.Events, now.Runs-was.Runs+1, now.Longest)
@@ -68,12 +68,12 @@ func TestFlapping(t *testing.T) {
 		require.LessOrEqual(t, now.Longest, 600)
 	}
 	require.Positive(t, folded(f.Past("sick").Observed))
-	require.LessOrEqual(t, v.Status.Restarts, 10+int(took/(20*time.Second)), "its host backs off")
+	require.LessOrEqual(t, restarts, 10+int(took/(20*time.Second)), "its host backs off")
 	slices.Sort(served)
 	t.Logf("%d others were deployed and removed meanwhile, in %s each (median), %s at most", len(served), served[len(served)/2], served[len(served)-1])
 	for name := range before {
 		f.Do(name, v1.VerbRemove)
-		f.AwaitGone(name, within())
+		f.AwaitGone(name, within)
 	}
 }
 

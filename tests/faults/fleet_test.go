@@ -25,12 +25,7 @@ const hostName = "h1"
 func full() bool { return os.Getenv("BERTH_FAULTS") == "full" }
 
 // within bounds each wait. It is generous: a loaded machine is no failure.
-func within() time.Duration {
-	if full() {
-		return 5 * time.Minute
-	}
-	return 90 * time.Second
-}
+const within = 5 * time.Minute
 
 // pace scales the timings down, except in the full matrix. What a step may show no sign of life is longer than it takes
 // to bring a batch of workloads to their failpoints: a place that holds a step's heartbeats would be passed by a retry.
@@ -71,10 +66,10 @@ func newFleet(t *testing.T) *fleet {
 	f.server = f.StartServer(pace()...)
 	f.agent = f.StartAgent(hostName, append(pace(),
 		"--cpus", "400", "--memory", "400Gi", "--disk", "4000Gi", "--max-concurrent-creates", "100")...)
-	f.AwaitHost(hostName, within(), v1.HostOnline)
+	f.AwaitHost(hostName, within, v1.HostOnline)
 	f.temporal = f.Temporal.Client()
 	var err error
-	f.client, err = client.New(client.Options{Address: f.API, Patience: time.Minute})
+	f.client, err = client.New(client.Options{Address: f.API, Patience: 3 * time.Minute})
 	require.NoError(t, err)
 
 	f.images = t.TempDir()

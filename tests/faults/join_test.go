@@ -40,7 +40,7 @@ func TestJoin(t *testing.T) {
 				place := c.point + "@" + hostName
 				f.Arm(place)
 				c.do()
-				f.AwaitHit(place, within())
+				f.AwaitHit(place, within)
 				happens.strike(f)
 				f.Release(place)
 				harness.Eventually(t, func() bool {
@@ -49,7 +49,7 @@ func TestJoin(t *testing.T) {
 					}
 					h, err := f.client.Host(t.Context(), hostName)
 					return err == nil && h.State == v1.HostOnline && h.LeaseNo > before.LeaseNo
-				}, within(), 300*time.Millisecond)
+				}, within, 300*time.Millisecond)
 				w := f.newWork(scenarioOf("container"))
 				a, err := put(1)(t.Context(), f, w)
 				require.NoError(t, err)

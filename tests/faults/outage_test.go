@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func outage() (away, patience time.Duration) {
 	if full() {
 		return 10 * time.Minute, 45 * time.Second
 	}
-	return 15 * time.Second, 20 * time.Second
+	return 15 * time.Second, 30 * time.Second
 }
 
 // outageFleet is two hosts with work that would move as soon as it may.
@@ -31,24 +32,24 @@ const (
 	steady, crashing, machine = "steady", "crashing", "machine"
 )
 
-func newOutageFleet(t *testing.T) *outageFleet {
+func newOutageFleet(t *testing.T, more ...string) *outageFleet {
 	t.Helper()
 	f := &outageFleet{Fleet: harness.NewFleet(t), t: t}
 	_, patience := outage()
-	args := append(pace(), "--grace", patience.String())
+	args := slices.Concat(pace(), []string{"--grace", patience.String()}, more)
 	f.StartServer(args...)
 	for _, host := range []string{"h1", "h2"} {
-		f.StartAgent(host, append(args, "--allow-path", filepath.Dir(harness.GuestImage(t)))...)
-		f.AwaitHost(host, within(), v1.HostOnline)
+		f.StartAgent(host, slices.Concat(args, []string{"--allow-path", filepath.Dir(harness.GuestImage(t))})...)
+		f.AwaitHost(host, within, v1.HostOnline)
 	}
 	for _, name := range []string{steady, crashing} {
 		f.Apply(f.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: Container\nmetadata: {name: %s}\nspec:\n  image: %s\n  pull: never\n  moveAfter: 1s\n"+
 			"  command: [/bin/sh, -c, 'while [ ! -e /tmp/end ]; do sleep 0.1; done; rm /tmp/end; exit 3']\n", name, harness.ContainerImage(t))))
-		f.AwaitPhase(name, within(), v1.PhaseRunning)
+		f.AwaitPhase(name, within, v1.PhaseRunning)
 	}
 	f.Apply(f.Parse(fmt.Sprintf("apiVersion: berth/v1\nkind: VM\nmetadata: {name: %s}\nspec:\n  vcpus: 1\n  memory: 128Mi\n"+
 		"  stopGracePeriod: 1s\n  disks: [{name: root, image: {path: %s}}]\n", machine, harness.GuestImage(t))))
-	f.AwaitPhase(machine, within(), v1.PhaseRunning)
+	f.AwaitPhase(machine, within, v1.PhaseRunning)
 	return f
 }
 
@@ -91,7 +92,7 @@ func (f *outageFleet) crash() {
 	harness.Eventually(f.t, func() bool {
 		now := strings.Fields(look())
 		return len(now) == 3 && now[0] == before[0] && now[1] == "true" && now[2] != before[2]
-	}, within(), 100*time.Millisecond, "a host starts again what ended, also when nobody else is there")
+	}, within, 100*time.Millisecond, "a host starts again what ended, also when nobody else is there")
 }
 
 // places are where the workloads are by their statuses.
@@ -110,7 +111,7 @@ func (f *outageFleet) prove(takeAway, bringBack func(), leased func(before, now 
 	f.t.Helper()
 	var hosts []v1.Host
 	for _, host := range []string{"h1", "h2"} {
-		hosts = append(hosts, f.AwaitHost(host, within(), v1.HostOnline))
+		hosts = append(hosts, f.AwaitHost(host, within, v1.HostOnline))
 	}
 	away, patience := outage()
 	before, places := f.held(), f.places()
@@ -125,11 +126,11 @@ func (f *outageFleet) prove(takeAway, bringBack func(), leased func(before, now 
 		harness.Eventually(f.t, func() bool {
 			now, err := f.Client().Host(f.t.Context(), h.Name)
 			return err == nil && now.State == v1.HostOnline && leased(h, now)
-		}, within(), 100*time.Millisecond)
+		}, within, 100*time.Millisecond)
 	}
 	online := time.Since(begin)
 	for name := range places {
-		f.AwaitPhase(name, within(), v1.PhaseRunning)
+		f.AwaitPhase(name, within, v1.PhaseRunning)
 	}
 	running := time.Since(begin)
 	// A move that was going to come would have come by then.
@@ -138,9 +139,17 @@ func (f *outageFleet) prove(takeAway, bringBack func(), leased func(before, now 
 	require.Equal(f.t, 1, f.Workload(crashing).Status.Restarts, "what the host did meanwhile is told")
 	begin = time.Now()
 	f.Apply(f.Parse("apiVersion: berth/v1\nkind: Container\nmetadata: {name: fresh}\nspec:\n  pull: never\n  image: " + harness.ContainerImage(f.t) + "\n"))
-	f.AwaitPhase("fresh", within(), v1.PhaseRunning)
+	f.AwaitPhase("fresh", within, v1.PhaseRunning)
 	f.t.Logf("away %s; hosts online after %s, workloads running after %s; a fresh one in %s", away,
 		online.Round(time.Millisecond), running.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
+}
+
+// leaseWithin is a lease that ends within an outage unless it is renewed, and as long as that allows: slowness does not end it.
+func leaseWithin(away, _ time.Duration) []string {
+	if full() {
+		return nil
+	}
+	return []string{"--lease", (away - 3*time.Second).String()}
 }
 
 func TestTemporalIsAway(t *testing.T) {
@@ -151,7 +160,7 @@ func TestTemporalIsAway(t *testing.T) {
 
 func TestTheControlPlaneIsAway(t *testing.T) {
 	t.Parallel()
-	f := newOutageFleet(t)
+	f := newOutageFleet(t, leaseWithin(outage())...)
 	f.prove(f.Servers[0].Kill, f.Servers[0].Start, func(before, now v1.Host) bool {
 		return now.LeaseNo == before.LeaseNo && now.OnlineAt.Equal(*before.OnlineAt) // a lease needs no control plane
 	})

@@ -22,7 +22,7 @@ func TestNobodyWaitsForNothing(t *testing.T) {
 	for name, happens := range map[string]func(t *testing.T, w *work, place string, a v1.Accepted){
 		"the control worker is killed, and the host comes": func(t *testing.T, w *work, place string, a v1.Accepted) {
 			f.agent.Start()
-			f.AwaitHost(hostName, within(), v1.HostOnline)
+			f.AwaitHost(hostName, within, v1.HostOnline)
 			f.server.Restart()
 			f.Release(place)
 			require.NoError(t, w.end(t.Context(), f, verbs["deploy"], a))
@@ -38,16 +38,16 @@ func TestNobodyWaitsForNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.agent.Kill()
-			f.AwaitHost(hostName, within(), v1.HostOffline)
+			f.AwaitHost(hostName, within, v1.HostOffline)
 			w := f.newWork(scenarioOf("container"))
 			place := "Place.end@" + w.name
 			f.Arm(place)
 			a, err := put(1)(t.Context(), f, w)
 			require.NoError(t, err)
-			f.AwaitHit(place, within())
+			f.AwaitHit(place, within)
 			require.NoError(t, f.queued(t.Context(), w.name))
 			happens(t, w, place, a)
-			require.NoError(t, until(t.Context(), within(), func(ctx context.Context) error { return f.queued(ctx) }))
+			require.NoError(t, until(t.Context(), within, func(ctx context.Context) error { return f.queued(ctx) }))
 		})
 	}
 }

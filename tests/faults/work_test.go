@@ -64,7 +64,7 @@ func (w *work) end(ctx context.Context, f *fleet, v verb, a v1.Accepted) error {
 	if a.Generation > 0 {
 		w.generation = a.Generation
 	}
-	err := until(ctx, within(), func(ctx context.Context) error {
+	err := until(ctx, within, func(ctx context.Context) error {
 		view, err := f.client.Get(ctx, w.name)
 		switch {
 		case v.phase == "" && client.IsNotFound(err):
@@ -80,7 +80,7 @@ func (w *work) end(ctx context.Context, f *fleet, v verb, a v1.Accepted) error {
 		return err
 	}
 	// A settled workload's reservation follows by a signal; a repaired or restarted one by what the host does.
-	return until(ctx, within()/3, func(ctx context.Context) error {
+	return until(ctx, within/3, func(ctx context.Context) error {
 		return errors.Join(w.checkHost(f), w.checkLedger(ctx, f, v.phase))
 	})
 }

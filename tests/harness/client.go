@@ -19,7 +19,7 @@ const poll = 25 * time.Millisecond
 // Client is a client of the first server. It repeats requests while the server is away.
 func (f *Fleet) Client() *client.Client {
 	f.t.Helper()
-	c, err := client.New(client.Options{Address: f.API, Patience: time.Minute})
+	c, err := client.New(client.Options{Address: f.API, Patience: 3 * time.Minute})
 	require.NoError(f.t, err)
 	return c
 }
