@@ -1,6 +1,7 @@
 package container_test
 
 import (
+	"os/exec"
 	"testing"
 	"time"
 
@@ -12,19 +13,20 @@ import (
 
 func healthy(spec *v1.ContainerSpec, command ...string) *v1.ContainerSpec {
 	spec.HealthCheck = &v1.HealthCheck{
-		Command: command, Interval: v1.Duration(200 * time.Millisecond), Timeout: v1.Duration(5 * time.Second), Retries: 2,
+		Command: command, Interval: v1.Duration(200 * time.Millisecond), Timeout: v1.Duration(time.Minute), Retries: 2,
 	}
 	return spec
 }
 
 func TestReadyWhenHealthy(t *testing.T) {
 	h := newHost(t)
-	spec := healthy(shell(`busybox sleep 1; echo up >/tmp/up; while :; do busybox sleep 0.1; done`), "/bin/busybox", "test", "-e", "/tmp/up")
-	spec.HealthCheck.StartPeriod = v1.Duration(20 * time.Second)
-	spec.StopGracePeriod = v1.Duration(time.Second)
+	spec := healthy(sleeper(), "/bin/busybox", "test", "-e", "/tmp/up")
+	spec.HealthCheck.StartPeriod = v1.Duration(time.Hour)
 	in := request(spec, 1, 10)
 	h.must(contract.StepStart, in)
 	require.Equal(t, contract.RunStarting, h.observe("web").State)
+	out, err := exec.CommandContext(t.Context(), "docker", "exec", h.containers()[0].ID, "/bin/busybox", "touch", "/tmp/up").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	h.must(contract.StepAwaitReady, in)
 	require.Equal(t, contract.RunRunning, h.observe("web").State)
 }

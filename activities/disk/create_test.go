@@ -113,7 +113,7 @@ func TestCancelKillsQEMUImg(t *testing.T) {
 	cancelled := time.Now()
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
-	require.Less(t, time.Since(cancelled), time.Second)
+	require.Less(t, time.Since(cancelled), 5*time.Minute, "it would hang for ten")
 	requireOnly(t, dir, "bin", "started")
 }
 

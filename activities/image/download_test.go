@@ -209,11 +209,11 @@ func TestEnsureSeesAStall(t *testing.T) {
 				<-r.Context().Done()
 			})
 			dir := t.TempDir()
-			c := open(t, dir, image.Options{StallTimeout: 300 * time.Millisecond})
+			c := open(t, dir, image.Options{StallTimeout: time.Second})
 			start := time.Now()
 			_, err := c.Ensure(t.Context(), raw(s.URL, sha256Of(data)), nil)
 			requireReason(t, err, v1.ReasonFetchStalled, false)
-			require.Less(t, time.Since(start), 3*time.Second)
+			require.Less(t, time.Since(start), time.Minute, "less than the default")
 			require.Equal(t, int64(before), partialSize(dir), "what came is kept")
 		})
 	}

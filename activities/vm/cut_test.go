@@ -28,7 +28,7 @@ func TestANetworkThatIsStoppedUnderAGuestShows(t *testing.T) {
 	go func() { over <- h.rt.Watch(ctx, func(string) { looks <- struct{}{} }) }()
 	seen := func(want contract.RunState) contract.Observation {
 		t.Helper()
-		deadline := time.After(30 * time.Second)
+		deadline := time.After(2 * time.Minute)
 		for {
 			select {
 			case <-looks:

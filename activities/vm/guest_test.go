@@ -22,10 +22,10 @@ func smallGuest(name, image string) v1.Workload {
 	return v1.Workload{
 		APIVersion: v1.APIVersion, Kind: v1.KindVM, Metadata: v1.Metadata{Name: name},
 		VM: &v1.VMSpec{
-			Common: v1.Common{Type: v1.TypeService, StopGracePeriod: v1.Duration(time.Minute)},
+			Common: v1.Common{Type: v1.TypeService, StopGracePeriod: v1.Duration(5 * time.Minute)},
 			VCPUs:  1, Memory: 128 << 20,
 			Disks:       []v1.Disk{{Name: "root", Image: &v1.DiskImage{Path: image}}},
-			BootTimeout: v1.Duration(4 * time.Minute),
+			BootTimeout: v1.Duration(10 * time.Minute),
 			Readiness:   &v1.Readiness{When: v1.ReadyConsole, Line: "GUEST-READY"},
 		},
 	}

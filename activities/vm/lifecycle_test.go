@@ -164,7 +164,7 @@ func receive[T any](t *testing.T, from <-chan T) (value T) {
 	t.Helper()
 	select {
 	case value = <-from:
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		require.Fail(t, "nothing came")
 	}
 	return value

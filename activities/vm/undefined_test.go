@@ -78,7 +78,7 @@ func TestAGuestWhoseDomainWasUndefinedPowersOff(t *testing.T) {
 		}
 		_ = h.driver.Shutdown(context.Background(), h.domain("job")) // early ones get lost
 		return false
-	}, time.Minute, time.Second)
+	}, 5*time.Minute, time.Second)
 	h.begin(w, 1, v1.VerbRemove).must(contract.StepRemove)
 }
 

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/berth-dev/berth/api/v1"
 )
 
-const within = 10 * time.Second
+const within = 2 * time.Minute
 
 // streams serves the API as NewServer does, with another pace.
 func streams(t *testing.T, cfg Config, d Dependencies) *httptest.Server {

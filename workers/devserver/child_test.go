@@ -18,7 +18,7 @@ func child(t *testing.T, script string) *Child {
 	return &Child{
 		Name: "sample", Command: []string{"/bin/sh", "-c", script}, Env: os.Environ(),
 		Log:         filepath.Join(t.TempDir(), "logs", "child.log"),
-		ReadyWithin: 5 * time.Second, StopWithin: 5 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		ReadyWithin: time.Minute, StopWithin: time.Minute, Logger: slog.New(slog.DiscardHandler),
 	}
 }
 

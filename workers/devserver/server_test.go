@@ -100,7 +100,7 @@ func TestServerLife(t *testing.T) {
 
 func requireNamespace(t *testing.T, s *Server) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	conn, err := temporal.Dial(ctx, temporal.Options{Bare: true, Address: s.Address(), Namespace: s.Namespace()}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)

@@ -33,28 +33,28 @@ func unavailable(t *testing.T, err error) {
 func TestCallThatHangsHoldsOnlyItsObject(t *testing.T) {
 	d, ctx := newDriver(t, ""), context.Background()
 	comeBack, cameBack := make(chan struct{}), make(chan struct{})
-	about := func(object string, f func() error) error {
-		op := operation{doing: "do it", object: object, limit: 50 * time.Millisecond, changes: true}
+	about := func(object string, limit time.Duration, f func() error) error {
+		op := operation{doing: "do it", object: object, limit: limit, changes: true}
 		return done(call(ctx, d, op, func(*golibvirt.Libvirt) (struct{}, error) { return struct{}{}, f() }))
 	}
 	hang := func() error { <-comeBack; defer close(cameBack); return nil }
 	quick := func() error { return nil }
 
-	unavailable(t, about("domain a", hang))
-	unavailable(t, about("domain a", quick))
-	require.NoError(t, about("domain b", quick))
+	unavailable(t, about("domain a", 50*time.Millisecond, hang))
+	unavailable(t, about("domain a", 50*time.Millisecond, quick))
+	require.NoError(t, about("domain b", time.Minute, quick))
 	_, err := d.Domain(ctx, "test") // libvirt's own, over a connection that is not the hanging call's
 	require.NoError(t, err)
 
 	close(comeBack)
 	<-cameBack
-	require.Eventually(t, func() bool { return about("domain a", quick) == nil }, 2*time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return about("domain a", time.Second, quick) == nil }, 2*time.Minute, time.Millisecond)
 }
 
 func TestChangeIsWaitedForThoughCancelled(t *testing.T) {
 	d := newDriver(t, "")
 	ctx, cancel := context.WithCancel(context.Background())
-	op := operation{doing: "do it", object: "domain a", limit: 10 * time.Second}
+	op := operation{doing: "do it", object: "domain a", limit: 10 * time.Minute}
 	begun, comeBack := make(chan struct{}), make(chan struct{})
 	work := func(*golibvirt.Libvirt) (int, error) { begun <- struct{}{}; <-comeBack; return 7, nil }
 

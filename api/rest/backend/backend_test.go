@@ -35,11 +35,15 @@ func fleet(t *testing.T) (*Backend, *temporal.Conn) {
 	key, err := temporal.NewKey("test")
 	require.NoError(t, err)
 	conn := dial(t, server, key)
-	b := New(Config{
+	return backend(conn, 1500*time.Millisecond), conn
+}
+
+// backend is one that waits so long for a worker's answer.
+func backend(conn *temporal.Conn, answerWithin time.Duration) *Backend {
+	return New(Config{
 		Client: conn.Client, Data: conn.Data, Namespace: conn.Namespace, Timings: contract.DefaultTimings(),
-		AnswerWithin: 1500 * time.Millisecond, Logger: logger,
+		AnswerWithin: answerWithin, Logger: slog.New(slog.DiscardHandler),
 	})
-	return b, conn
 }
 
 func freePort(t *testing.T) int {
@@ -76,7 +80,7 @@ func reasonOf(t *testing.T, err error, want v1.Reason) {
 // The whole life of a workload through the API, beginning while no worker runs.
 func TestWorkloadLife(t *testing.T) {
 	b, conn := fleet(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 
 	// Without a worker a new workload is recorded all the same; anything that needs an answer is told so.
@@ -107,6 +111,7 @@ func TestWorkloadLife(t *testing.T) {
 	require.True(t, check(b, "temporal").OK)
 
 	work(t, conn)
+	b = backend(conn, time.Minute)
 	require.Eventually(t, func() bool {
 		view, err = b.Workload(ctx, "web", true)
 		return err == nil && view.Spec != nil
