@@ -16,7 +16,7 @@ import (
 func TestFetchesOfOneImageAreOneDownload(t *testing.T) {
 	t.Parallel()
 	const slots, waiters, size = 2, 4, 4 << 20
-	f := fleet(t, "--max-concurrent-creates", fmt.Sprint(slots), "--stall-timeout", "10m", "--cpus", "8")
+	f := fleet(t, "--max-concurrent-creates", fmt.Sprint(slots), "--stall-timeout", "10m", "--cpus", "8", "--lease", "1m")
 	path, slow := randomImage(t, size)
 	sum := sha256Of(t, path)
 	slow.Set(harness.Trouble{StallAfter: size / 2})

@@ -34,6 +34,16 @@ func unscheduled(t *testing.T, f *harness.Fleet) *harness.Fleet {
 	return f
 }
 
+// listed waits until so many hosts are in the list by which a sweep finds them, and which may be behind.
+func listed(t *testing.T, f *harness.Fleet, hosts int) *harness.Fleet {
+	t.Helper()
+	harness.Eventually(t, func() bool {
+		list, err := f.Client().Hosts(t.Context(), hosts, "")
+		return err == nil && len(list.Items) == hosts
+	}, soon, poll)
+	return f
+}
+
 // things are those of a sweep that got a verdict, as "kind name".
 func things(s v1.Sweep, verdict v1.Verdict) []string {
 	var out []string

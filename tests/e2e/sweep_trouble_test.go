@@ -45,7 +45,7 @@ func heldFleet(t *testing.T) *harness.Fleet {
 	f.StartServer(pace...)
 	f.StartAgent(hostName, pace...)
 	f.AwaitHost(hostName, soon, v1.HostOnline)
-	return unscheduled(t, f)
+	return listed(t, unscheduled(t, f), 1)
 }
 
 // TestASweepAndADeploy holds a deploy after it has made its container, and sweeps.
@@ -121,6 +121,7 @@ func TestAHostThatGoesAwayInASweep(t *testing.T) {
 		f.AwaitHost(host, soon, v1.HostOnline)
 		stray(t, "berth."+f.ID+"."+host+".ghost", f.ID, host, "ghost")
 	}
+	listed(t, f, 2)
 	aged(t)
 	f.Arm("Inventory.begin@h1")
 	s := begin(t, f)
@@ -138,7 +139,7 @@ func TestAHostThatGoesAwayInASweep(t *testing.T) {
 // TestARemovalThatIsRefused has a network that something else uses.
 func TestARemovalThatIsRefused(t *testing.T) {
 	t.Parallel()
-	f := unscheduled(t, fleet(t))
+	f := listed(t, unscheduled(t, fleet(t)), 1)
 	prefix := "berth." + f.ID + "." + hostName + ".ghost"
 	docker(t, append(append([]string{"network", "create"}, marks(f.ID, hostName, "ghost")...), prefix+".net")...)
 	docker(t, "run", "--detach", "--name", f.ID+"-user", "--network", prefix+".net", harness.ContainerImage(t), "/bin/busybox", "sh", "-c", idle)
@@ -178,6 +179,7 @@ func TestAnEmptyDatabase(t *testing.T) {
 	f.Servers[0].Start()
 	unscheduled(t, f)
 	f.AwaitHost(hostName, soon, v1.HostOnline)
+	listed(t, f, 1)
 	status, _ := f.Call(http.MethodGet, "/v1/workloads/web", nil)
 	require.Equal(t, http.StatusNotFound, status)
 	aged(t)

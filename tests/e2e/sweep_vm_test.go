@@ -134,10 +134,7 @@ func TestManyThings(t *testing.T) {
 	for i := range hosts {
 		f.AwaitHost("s"+string(rune('1'+i)), soon, v1.HostOnline)
 	}
-	harness.Eventually(t, func() bool { // a sweep finds hosts by a list, which may be behind
-		list, err := f.Client().Hosts(t.Context(), hosts, "")
-		return err == nil && len(list.Items) == hosts
-	}, soon, poll)
+	listed(t, f, hosts)
 	start := time.Now()
 	code, s := sweep(t, f, deleting...)
 	require.Zero(t, code, s.Message)

@@ -78,9 +78,9 @@ func madeAgain(t *testing.T, f *harness.Fleet) {
 	docker(t, "rm", containerName(f, "again"))
 	docker(t, "volume", "rm", containerName(f, "again")+".data")
 	awaitSettled(f, f.Do("again", v1.VerbStart))
-	require.True(t, slices.ContainsFunc(f.Workload("again").Status.Conditions, func(c v1.Condition) bool {
-		return c.Reason == v1.ReasonNotFound && c.At.After(told)
-	}))
+	f.AwaitWorkload("again", soon, "it says so again", func(v v1.View) bool {
+		return slices.ContainsFunc(v.Status.Conditions, func(c v1.Condition) bool { return c.Reason == v1.ReasonNotFound && c.At.After(told) })
+	})
 	purge(t, f, "again")
 }
 
@@ -99,7 +99,7 @@ func healthFollowed(t *testing.T, f *harness.Fleet) {
 
 func neverHealthy(t *testing.T, f *harness.Fleet) {
 	f.Apply(container(t, f, "sick",
-		`healthCheck: {command: [sh, -c, "echo no heartbeat; exit 1"], interval: 1s, retries: 1, readyTimeout: 20s}`))
+		`healthCheck: {command: [sh, -c, "echo no heartbeat; exit 1"], interval: 1s, retries: 1, readyTimeout: 5m}`))
 	v := f.AwaitPhase("sick", soon, v1.PhaseFailed)
 	require.Equal(t, v1.ReasonUnhealthy, v.Status.Reason)
 	require.Contains(t, v.Status.Message, "no heartbeat")
@@ -122,9 +122,8 @@ func portConflict(t *testing.T, f *harness.Fleet) {
 	f.AwaitPhase("port-one", soon, v1.PhaseRunning)
 	f.Apply(container(t, f, "port-two", line))
 	v := f.AwaitWorkload("port-two", soon, "it waits for the port", func(v v1.View) bool {
-		return v.Status.Reason == v1.ReasonPortConflict
+		return v.Status.Phase == v1.PhasePending && v.Status.Reason == v1.ReasonPortConflict
 	})
-	require.Equal(t, v1.PhasePending, v.Status.Phase)
 	require.False(t, v.Status.Permanent)
 	require.Empty(t, containersOf(t, f, "port-two"))
 	f.Apply(container(t, f, "port-none"))
@@ -145,18 +144,17 @@ func deviceConflict(t *testing.T, f *harness.Fleet) {
 	f.AwaitPhase("device-one", soon, v1.PhaseRunning)
 	require.Regexp(t, `^crw.*\b1, +7\b`, given("device-one"))
 	f.Apply(container(t, f, "device-two", line))
-	v := f.AwaitWorkload("device-two", soon, "it waits for the device", func(v v1.View) bool {
-		return v.Status.Reason == v1.ReasonNoCapacity
+	const taken = "device /dev/full is reserved by device-one"
+	f.AwaitWorkload("device-two", soon, "it waits for the device", func(v v1.View) bool {
+		return v.Status.Phase == v1.PhasePending && v.Status.Reason == v1.ReasonNoCapacity && strings.Contains(v.Status.Message, taken)
 	})
-	require.Equal(t, v1.PhasePending, v.Status.Phase)
-	require.Contains(t, v.Status.Message, "device /dev/full is reserved by device-one")
 	require.Empty(t, containersOf(t, f, "device-two"))
 	awaitSettled(f, f.Do("device-one", v1.VerbStop))
 	f.Apply(container(t, f, "device-two", line, "env: {AGAIN: \"1\"}"))
-	again := f.AwaitWorkload("device-two", soon, "it was tried again", func(v v1.View) bool {
-		return v.Status.Phase == v1.PhasePending && v.Status.Generation == 2 && v.Status.Reason == v1.ReasonNoCapacity
+	f.AwaitWorkload("device-two", soon, "it was tried again: who is stopped keeps it", func(v v1.View) bool {
+		return v.Status.Phase == v1.PhasePending && v.Status.Generation == 2 && v.Status.Reason == v1.ReasonNoCapacity &&
+			strings.Contains(v.Status.Message, taken)
 	})
-	require.Contains(t, again.Status.Message, "device /dev/full is reserved by device-one", "who is stopped keeps it")
 	remove(t, f, "device-one")
 	f.AwaitPhase("device-two", soon, v1.PhaseRunning)
 	require.Regexp(t, `^crw.*\b1, +7\b`, given("device-two"))
