@@ -50,7 +50,7 @@ func (h *host) run(s contract.Step, fence int64, last bool) (contract.StepOut, *
 	// An environment for each: the SDK's is not made for two activities at a time.
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	env.SetTestTimeout(time.Minute)
+	env.SetTestTimeout(5 * time.Minute)
 	env.RegisterActivityWithOptions(h.runner.Activity(kind{steps: h.steps}, s), activity.RegisterOptions{Name: string(s)})
 	v, err := env.ExecuteActivity(string(s), contract.StepIn{
 		Ref:  contract.Ref{Workload: "web", Kind: v1.KindContainer, Generation: 1, Fence: fence},

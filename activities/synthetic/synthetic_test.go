@@ -73,7 +73,7 @@ func (h *host) run(s contract.Step, ref contract.Ref, last bool) (contract.StepO
 	h.t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	env.SetTestTimeout(time.Minute)
+	env.SetTestTimeout(5 * time.Minute)
 	env.RegisterActivityWithOptions(h.runner.Activity(h.rt, s), activity.RegisterOptions{Name: string(s)})
 	ref.Workload, ref.Kind = "web", h.kind
 	v, err := env.ExecuteActivity(string(s), contract.StepIn{Ref: ref, Spec: h.spec, Last: last})

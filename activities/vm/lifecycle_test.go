@@ -182,8 +182,9 @@ func TestOthersDomainIsNotTouched(t *testing.T) {
 	}
 	rec, err := h.store.Get("web")
 	require.NoError(t, err)
-	_, err = h.rt.Observe(context.Background(), rec)
-	require.Error(t, err)
+	o, err := h.rt.Observe(context.Background(), rec)
+	require.NoError(t, err)
+	require.Equal(t, contract.RunUnobservable, o.State)
 }
 
 func TestPrepareRefuses(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/berth-dev/berth/workflows/entity"
@@ -22,6 +23,9 @@ func run(t *testing.T, again time.Duration, prepare func(env *testsuite.TestWork
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	// A loaded machine is no deadlock.
+	env.SetTestTimeout(5 * time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	env.RegisterWorkflow(entityWorkflow)
 	prepare(env)
 	env.ExecuteWorkflow(entityWorkflow, again)

@@ -79,7 +79,9 @@ func (f *fleet) env() *testsuite.TestWorkflowEnvironment {
 	suite := testsuite.WorkflowTestSuite{}
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a loaded machine is no deadlock
+	// A loaded machine is no deadlock.
+	env.SetTestTimeout(5 * time.Minute)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	env.SetStartTime(time.UnixMilli(1_000_000))
 	for name, do := range map[string]any{
 		contract.ActivityFleetHosts: func(context.Context, contract.FleetHostsIn) (contract.FleetHostsOut, error) {

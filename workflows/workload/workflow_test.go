@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	v1 "github.com/berth-dev/berth/api/v1"
@@ -53,7 +54,9 @@ func newFleet(t *testing.T) *fleet {
 	f.step(contract.StepStop, &f.stopped)
 	f.step(contract.StepRemove, &f.removed)
 	f.OnSignalExternalWorkflow(mock.Anything, contract.HostID("h1"), "", mock.Anything, mock.Anything).Return(nil)
-	f.SetTestTimeout(20 * time.Second)
+	// A loaded machine is no deadlock.
+	f.SetTestTimeout(5 * time.Minute)
+	f.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	return f
 }
 
