@@ -13,6 +13,7 @@ import (
 	"github.com/berth-dev/berth"
 	"github.com/berth-dev/berth/api/rest"
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workers/control"
 	"github.com/berth-dev/berth/workers/devserver"
 	"github.com/berth-dev/berth/workers/temporal"
@@ -28,7 +29,7 @@ func fleet(t *testing.T) (*Backend, *temporal.Conn) {
 	require.NoError(t, err, "the Temporal CLI is built by `make tools`")
 	logger := slog.New(slog.DiscardHandler)
 	server, err := devserver.Start(t.Context(), devserver.Config{
-		Settings: settings, Binary: binary, DataDir: t.TempDir(), IP: "127.0.0.1", Port: freePort(t), UIPort: freePort(t), Logger: logger,
+		Settings: settings, Binary: binary, DataDir: harness.MemoryDir(t), IP: "127.0.0.1", Port: freePort(t), UIPort: freePort(t), Logger: logger,
 	})
 	require.NoError(t, err)
 	t.Cleanup(server.Stop)
