@@ -62,6 +62,9 @@ type listed struct {
 func (a *Activities) Inventory(ctx context.Context, in contract.InventoryIn) (contract.InventoryOut, error) {
 	defer beat(ctx)()
 	failpoint.Hit(contract.ActivityInventory+".begin", a.Host)
+	if in.After == "" {
+		a.restoreRecords()
+	}
 	var out contract.InventoryOut
 	if at := a.Rewound(); !at.IsZero() {
 		out.Rewound = at.UnixMilli()
@@ -96,6 +99,18 @@ func (a *Activities) Inventory(ctx context.Context, in contract.InventoryIn) (co
 	}
 	out.Next = ""
 	return out, nil
+}
+
+// restoreRecords writes records again whose files somebody has removed or replaced, so that they are there when the agent starts
+// again.
+func (a *Activities) restoreRecords() {
+	restored, err := a.Store.Restore()
+	if len(restored) > 0 {
+		a.Log.Warn("records were removed or changed on disk; they are written again", "workloads", restored)
+	}
+	if err != nil {
+		a.Log.Warn("records that were removed or changed on disk could not be written again; the next sweep tries it", "error", err)
+	}
 }
 
 // key orders things. Kinds have no slash, so the key of a kind's things begins alike.

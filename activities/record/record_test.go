@@ -172,6 +172,76 @@ func TestABrokenRecordIsReadAgainOnceItIsMended(t *testing.T) {
 	}
 }
 
+func TestARecordThatSomebodyTouchedIsWrittenAgain(t *testing.T) {
+	file := func(s *record.Store, name string) string { return filepath.Join(s.Dir(name), "record.json") }
+	for what, harm := range map[string]func(s *record.Store) error{
+		"its file removed":      func(s *record.Store) error { return os.Remove(file(s, "web")) },
+		"its directory removed": func(s *record.Store) error { return os.RemoveAll(s.Dir("web")) },
+		"cut off":               func(s *record.Store) error { return os.Truncate(file(s, "web"), 10) },
+		"another's put there":   func(s *record.Store) error { return os.Rename(file(s, "db"), file(s, "web")) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, dir)
+			for i, name := range []string{"web", "db", "mail"} {
+				r, err := s.Get(name)
+				require.NoError(t, err)
+				require.NoError(t, s.Put(r.Begin(in(int64(7+i), 0), contract.StepStart)))
+			}
+			again, err := s.Restore()
+			require.NoError(t, err)
+			require.Empty(t, again, "nothing has been touched yet")
+			untouched, err := os.Stat(file(s, "mail"))
+			require.NoError(t, err)
+			require.NoError(t, harm(s))
+
+			again, err = s.Restore()
+			require.NoError(t, err)
+			require.Contains(t, again, "web")
+			require.NotContains(t, again, "mail")
+			now, err := os.Stat(file(s, "mail"))
+			require.NoError(t, err)
+			require.True(t, os.SameFile(untouched, now))
+
+			require.NoError(t, s.Close())
+			s = open(t, dir)
+			for i, name := range []string{"web", "db", "mail"} {
+				r, err := s.Get(name)
+				require.NoError(t, err)
+				require.EqualValues(t, 7+i, r.Fence)
+			}
+		})
+	}
+}
+
+func TestAnOlderRecordThatWasPutBackDoesNotCount(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	path := filepath.Join(s.Dir("web"), "record.json")
+	r, err := s.Get("web")
+	require.NoError(t, err)
+	r = r.Begin(in(7, 0), contract.StepStart)
+	require.NoError(t, s.Put(r))
+	older, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, s.Put(r.Begin(in(9, 0), contract.StepStop)))
+	require.NoError(t, os.WriteFile(path, older, 0o600))
+
+	unlock, err := s.Lock(t.Context(), "web", time.Minute)
+	require.NoError(t, err)
+	again, err := s.Restore()
+	require.NoError(t, err)
+	require.Empty(t, again, "who works on it is about to write it")
+	unlock()
+	again, err = s.Restore()
+	require.NoError(t, err)
+	require.Equal(t, []string{"web"}, again)
+	require.NoError(t, s.Close())
+	r, err = open(t, dir).Get("web")
+	require.NoError(t, err)
+	require.EqualValues(t, 9, r.Fence)
+}
+
 func TestARecordUnderAnotherNameIsNotTaken(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

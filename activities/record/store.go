@@ -206,14 +206,7 @@ func (s *Store) Put(r Record) error {
 // Lock takes a workload's lock. If it is still held when wait is over, a driver call of an earlier action has not come
 // back: that is RuntimeUnavailable, and retryable.
 func (s *Store) Lock(ctx context.Context, workload string, wait time.Duration) (unlock func(), err error) {
-	s.mu.Lock()
-	l, ok := s.locks[workload]
-	if !ok {
-		l = make(chan struct{}, 1)
-		s.locks[workload] = l
-	}
-	s.mu.Unlock()
-
+	l := s.lock(workload)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -225,6 +218,18 @@ func (s *Store) Lock(ctx context.Context, workload string, wait time.Duration) (
 		return nil, contract.Retryable(v1.ReasonRuntimeUnavailable, "it is tried again by itself; if it stays, restart the runtime",
 			"an earlier step on %s has not come back from the runtime", workload)
 	}
+}
+
+// lock is held by who has put something into it.
+func (s *Store) lock(workload string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.locks[workload]
+	if !ok {
+		l = make(chan struct{}, 1)
+		s.locks[workload] = l
+	}
+	return l
 }
 
 // write replaces a file as a whole, so that nobody ever sees half of one.

@@ -128,3 +128,28 @@ func TestADebtWhoseRecordIsLost(t *testing.T) {
 	require.Equal(t, []string{"berth." + f.ID + ".h2.moves"}, harness.RunningContainers(t, f.ID))
 	remove(t, f, "moves")
 }
+
+// TestARecordThatIsRemovedUnderARunningAgent is none that is lost: the next sweep has the agent write it again.
+func TestARecordThatIsRemovedUnderARunningAgent(t *testing.T) {
+	t.Parallel()
+	f := unscheduled(t, fleet(t))
+	agent := f.Agents[0]
+	f.Apply(container(t, f, "web"))
+	f.AwaitPhase("web", soon, v1.PhaseRunning)
+	before := inspect(t, f, "web")
+	path := filepath.Join(agent.DataDir, "workloads", "web", "record.json")
+	require.NoError(t, os.Remove(path))
+	code, s := sweep(t, f)
+	require.Zero(t, code, s.Summary)
+	require.FileExists(t, path)
+
+	agent.Kill()
+	agent.Start()
+	f.AwaitHost(hostName, soon, v1.HostOnline)
+	docker(t, "kill", containerName(f, "web"))
+	f.AwaitWorkload("web", soon, "its host looks after it", func(v v1.View) bool {
+		return v.Status.Phase == v1.PhaseRunning && v.Status.Restarts == 1 && !recordMissing(v)
+	})
+	require.Equal(t, before.ID, inspect(t, f, "web").ID)
+	remove(t, f, "web")
+}
