@@ -5,11 +5,11 @@ set -euo pipefail
 
 packages=(
   # containers
-  docker.io iptables
+  docker.io iptables iproute2
   # virtual machines
   libvirt-daemon-system libvirt-clients qemu-system-x86 qemu-utils dnsmasq-base dmidecode
-  # demo and test images
-  busybox-static cpio procps mmdebstrap e2fsprogs fdisk grub-pc-bin grub-common
+  # demo and test images, and what reads them
+  busybox-static cpio procps mmdebstrap e2fsprogs fdisk grub-pc-bin grub-common genisoimage
 )
 
 # A Docker engine from elsewhere (docker-ce) conflicts with Debian's: keep it.
