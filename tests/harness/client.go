@@ -13,7 +13,7 @@ import (
 	v1 "github.com/berth-dev/berth/api/v1"
 )
 
-// poll is how often waits look again: coarse enough to leave the machine to what is tested.
+// poll is how often waits look again at first: coarse enough to leave the machine to what is tested.
 const poll = 25 * time.Millisecond
 
 // Client is a client of the first server. It repeats requests while the server is away.
@@ -127,13 +127,7 @@ func (f *Fleet) AwaitHost(host string, within time.Duration, state v1.HostState)
 // await is require.Eventually, but looks in the test's goroutine, at once, and says at the end what it saw.
 func (f *Fleet) await(within time.Duration, done func() bool, saw func() string) {
 	f.t.Helper()
-	deadline := time.Now().Add(within)
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for !done() {
-		if time.Now().After(deadline) {
-			require.FailNow(f.t, strings.TrimSpace(saw()))
-		}
-		<-tick.C
+	if !holds(done, within, poll) {
+		require.FailNow(f.t, strings.TrimSpace(saw()))
 	}
 }
