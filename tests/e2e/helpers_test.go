@@ -25,8 +25,8 @@ import (
 const (
 	// soon bounds what takes a second on an idle machine, long what takes many. They are generous: a loaded machine is no
 	// failure.
-	soon = 45 * time.Second
-	long = 2 * time.Minute
+	soon = 3 * time.Minute
+	long = 6 * time.Minute
 )
 
 // poll is how often conditions are looked at.
