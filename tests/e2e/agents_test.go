@@ -45,7 +45,7 @@ func TestAnAgentOfAnotherContract(t *testing.T) {
 // wait for the lease of the first to end, and the step is done again at its turn.
 func TestTheSameInstanceTakesOverAtOnce(t *testing.T) {
 	t.Parallel()
-	slow := []string{"--lease", "60s", "--beat", "1s", "--activity-heartbeat", "6s"}
+	slow := []string{"--lease", "10m", "--beat", "1s", "--activity-heartbeat", "6s"}
 	f := harness.NewFleet(t, harness.Failpoints())
 	f.StartServer(slow...)
 	agent := f.StartAgent(hostName, slow...)
@@ -56,13 +56,11 @@ func TestTheSameInstanceTakesOverAtOnce(t *testing.T) {
 	f.AwaitHit(place, soon)
 	agent.Await(soon)
 	f.Release(place)
-	begin := time.Now()
 	agent.Start()
 	harness.Eventually(t, func() bool {
 		h, err := f.Client().Host(t.Context(), hostName)
 		return err == nil && h.State == v1.HostOnline && h.LeaseNo > before.LeaseNo
-	}, soon, poll)
-	require.Less(t, time.Since(begin), 30*time.Second, "the lease lasts for 60 s")
+	}, soon, poll, "it does not wait for the end of its lease")
 	require.Equal(t, before.Instance, f.AwaitHost(hostName, soon, v1.HostOnline).Instance)
 	f.AwaitPhase("web", soon, v1.PhaseRunning)
 	require.Len(t, containersOf(t, f, "web"), 1)
@@ -87,12 +85,10 @@ func TestAnAgentThatIsStopped(t *testing.T) {
 	f.Apply(container(t, f, "open", "placement: {hosts: [h1]}"))
 	f.AwaitHit(place, soon)
 
-	begin := time.Now()
 	require.NoError(t, syscall.Kill(first.PID(), syscall.SIGTERM))
 	f.AwaitHost("h1", soon, v1.HostLeft)
 	f.Release(place)
 	require.Zero(t, first.Await(soon))
-	require.Less(t, time.Since(begin), 25*time.Second)
 	v := f.AwaitWorkload("open", soon, "the start waits for its host", func(v v1.View) bool { return v.Status.Host == "h1" && v.Status.Action != nil })
 	require.Zero(t, v.Status.Tries, "a step that is handed over has not failed")
 

@@ -29,12 +29,12 @@ func TestADeviceIsWaitedForUnderAnyOfItsNames(t *testing.T) {
 		return err == nil && would.Host == "" && len(would.Refusals) == 1 && would.Refusals[0] == hostName+": device "+link+short
 	}, soon, poll, "a dry run sees it, once the host has told of the name")
 	f.Apply(waiter)
-	f.AwaitWorkload("waiter", soon, "it waits in the queue", func(v v1.View) bool {
+	waits := f.AwaitWorkload("waiter", soon, "it waits in the queue", func(v v1.View) bool {
 		return v.Status.Reason == v1.ReasonNoCapacity && v.Status.NextTry != nil && time.Until(*v.Status.NextTry) > time.Minute &&
 			v.Status.Message == hostName+": device "+link+short
 	})
 	require.Empty(t, containersOf(t, f, "waiter"))
 	remove(t, f, "holder")
-	f.AwaitPhase("waiter", 10*time.Second, v1.PhaseRunning)
+	require.True(t, f.AwaitPhase("waiter", soon, v1.PhaseRunning).Status.StartedAt.Before(*waits.Status.NextTry), "it was woken")
 	remove(t, f, "waiter")
 }

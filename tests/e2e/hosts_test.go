@@ -245,5 +245,5 @@ func TestAnotherAgentForTheSameHostIsRefused(t *testing.T) {
 	require.Contains(t, other.Log(), "known as instance")
 	h := f.AwaitHost(hostName, soon, v1.HostOnline)
 	require.Equal(t, v1.HostOnline, h.State)
-	harness.Eventually(t, func() bool { return f.Agents[0].Running() }, time.Second, poll)
+	harness.Eventually(t, func() bool { return f.Agents[0].Running() }, soon, poll)
 }

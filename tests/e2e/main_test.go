@@ -12,7 +12,7 @@ func TestMain(m *testing.M) {
 	said := false
 	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
 	if !said {
-		if err := flag.Set("test.parallel", "6"); err != nil {
+		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
 		}
 	}
