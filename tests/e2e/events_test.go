@@ -140,7 +140,8 @@ func lifeInEvents(t *testing.T, f *harness.Fleet) {
 func terminatedEvents(t *testing.T, f *harness.Fleet) {
 	f.Apply(inMemory(f, "cut"))
 	f.AwaitPhase("cut", soon, v1.PhaseRunning)
-	w := watch(t.Context(), f, "cut", 0)
+	w := watch(t.Context(), f, "cut", 100)
+	w.next(t, "it runs: the watch has begun", func(e v1.Event) bool { return e.Phase == v1.PhaseRunning })
 	f.Temporal.CLI("workflow", "terminate", "--workflow-id", "workload/cut", "--reason", "test")
 	require.Equal(t, []string{"Ended its workflow was terminated: nobody looks after it any more"}, words(w.all(t)))
 }
@@ -161,7 +162,7 @@ func resumed(t *testing.T, f *harness.Fleet, name, after string) (int, []string)
 
 func eventsOverRuns(t *testing.T, f *harness.Fleet) {
 	f.Apply(inMemory(f, "long"))
-	w := watch(t.Context(), f, "long", 0)
+	w := watch(t.Context(), f, "long", 100) // it may run before the watch begins
 	w.next(t, "it runs", func(e v1.Event) bool { return e.Phase == v1.PhaseRunning })
 	stopAndStart(t, f, "long", 8)
 	f.Do("long", v1.VerbRemove)
@@ -211,10 +212,12 @@ func TestAWatchOverAKilledServer(t *testing.T) {
 	cancel()
 	require.Error(t, <-other.ended)
 	harness.Eventually(t, func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		r := send(ctx, f.API, http.MethodGet, "/v1/workloads/on/watch", nil)
-		return r.status == 200
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.API+"/v1/workloads/on/watch", nil)
+		require.NoError(t, err)
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close()) // the stream would not end
+		return res.StatusCode == http.StatusOK
 	}, soon, poll, "who went away makes room")
 
 	f.Do("on", v1.VerbRemove)
@@ -228,7 +231,8 @@ func TestObservedEvents(t *testing.T) {
 	f := fleet(t)
 	f.Apply(container(t, f, "hit", shell(idle)))
 	f.AwaitPhase("hit", soon, v1.PhaseRunning)
-	w := watch(t.Context(), f, "hit", 0)
+	w := watch(t.Context(), f, "hit", 100)
+	w.next(t, "it runs: the watch has begun", func(e v1.Event) bool { return e.Phase == v1.PhaseRunning })
 	docker(t, "kill", containerName(f, "hit"))
 	seen := w.next(t, "it runs again", func(e v1.Event) bool { return e.Phase == v1.PhaseRunning })
 	require.Equal(t, v1.EventObserved, seen[0].Type)
