@@ -70,7 +70,9 @@ func tokens(t *testing.T, f *harness.Fleet) {
 	}, soon, poll)
 	is[v1.View](t, read, 200)
 	require.NotContains(t, string(read.body), "hunter2", "who may not write sees no secrets")
-	require.Contains(t, string(call(t, f, http.MethodGet, path, nil, auth(writer)).body), "hunter2")
+	harness.Eventually(t, func() bool {
+		return strings.Contains(string(call(t, f, http.MethodGet, path, nil, auth(writer)).body), "hunter2")
+	}, soon, poll)
 	problem(t, call(t, f, http.MethodPost, path+"/restart", nil, auth(reader)), 403, v1.ReasonForbidden)
 	problem(t, call(t, f, http.MethodDelete, path, nil, auth(reader)), 403, v1.ReasonForbidden)
 	is[v1.Health](t, call(t, f, http.MethodGet, "/healthz/ready", nil), 200)

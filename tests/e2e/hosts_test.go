@@ -3,6 +3,7 @@ package e2e
 import (
 	"net/http"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -63,9 +64,13 @@ func TestPlacement(t *testing.T) {
 	f, _ := twoHosts(t)
 	t.Run("hosts say how they are", func(t *testing.T) {
 		f := f.In(t)
-		list, err := f.Client().Hosts(t.Context(), 10, "")
-		require.NoError(t, err)
-		require.Len(t, list.Items, 2)
+		var list v1.HostList
+		harness.Eventually(t, func() bool { // lists are a moment behind
+			var err error
+			list, err = f.Client().Hosts(t.Context(), 10, "")
+			require.NoError(t, err)
+			return len(list.Items) == 2
+		}, soon, poll)
 		for _, h := range list.Items {
 			require.NotNil(t, h.LastBeat)
 			require.WithinDuration(t, time.Now(), *h.LastBeat, soon)
@@ -81,9 +86,12 @@ func TestPlacement(t *testing.T) {
 			_, out := f.CLI("hosts")
 			return strings.Contains(out, "libvirt: switched off by an admin")
 		}, soon, poll)
-		_, out := f.CLI("hosts")
-		require.Regexp(t, `h1 +Online +\d+s ago +0 .* 300\.0 MiB of 300\.0 MiB .* docker [0-9.]+.*rack=a`, out)
-		_, out = f.CLI("host", "h2")
+		online := regexp.MustCompile(`h1 +Online +\d+s ago +0 .* 300\.0 MiB of 300\.0 MiB .* docker [0-9.]+.*rack=a`)
+		harness.Eventually(t, func() bool {
+			_, out := f.CLI("hosts")
+			return online.MatchString(out)
+		}, soon, poll)
+		_, out := f.CLI("host", "h2")
 		require.Regexp(t, `RUNTIME +libvirt \(down\): switched off by an admin`, out)
 		_, err = f.Client().SwitchRuntime(t.Context(), "h2", "libvirt", true)
 		require.NoError(t, err)
@@ -214,8 +222,11 @@ func TestAForgottenHost(t *testing.T) {
 	require.True(t, away.LastBeat.Before(away.LastChange))
 	require.Equal(t, &v1.Amounts{}, away.Free, "nobody is there to give anything")
 	require.NotZero(t, away.Capacity.Memory)
-	_, out := f.CLI("hosts")
-	require.Regexp(t, `h1 +Offline .* none of 300\.0 MiB`, out)
+	offline := regexp.MustCompile(`h1 +Offline .* none of 300\.0 MiB`)
+	harness.Eventually(t, func() bool { // lists are a moment behind
+		_, out := f.CLI("hosts")
+		return offline.MatchString(out)
+	}, soon, poll)
 	h, err := f.Client().Forget(t.Context(), "h1")
 	require.NoError(t, err)
 	require.Equal(t, v1.HostForgotten, h.State)
