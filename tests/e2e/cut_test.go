@@ -68,7 +68,7 @@ func TestACutHost(t *testing.T) {
 	}
 	require.Equal(t, ids["data"], idOf(t, "berth."+f.ID+".h1.data"), "what was not replaced is kept")
 	require.Equal(t, ids["waits"], idOf(t, "berth."+f.ID+".h1.waits"))
-	require.Equal(t, 1, f.Workload("waits").Status.Restarts, "what it did meanwhile is told")
+	f.AwaitWorkload("waits", soon, "what it did meanwhile is told", func(v v1.View) bool { return v.Status.Restarts == 1 })
 	require.Equal(t, pid, harness.Virsh(t, "domid", domain), "the guest ran on")
 	awaitAgreement(t, f, "h1", runningHere(t, f))
 	awaitAgreement(t, f, "h2", runningHere(t, f))

@@ -55,8 +55,7 @@ func TestAMoveWhoseTargetFreezes(t *testing.T) {
 		return err == nil && len(h.Debts) == 0 && len(on(t, f, "h2", "moves")) == 0
 	}, soon, poll, "the debt is paid")
 	require.Len(t, on(t, f, "h3", "moves"), 1)
-	v := f.Workload("moves")
-	require.Equal(t, v1.PhaseRunning, v.Status.Phase)
+	f.AwaitWorkload("moves", soon, "runs on h3", runsOn("h3"))
 	for host := range agents {
 		awaitAgreement(t, f, host, runningHere(t, f))
 	}

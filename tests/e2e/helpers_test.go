@@ -120,7 +120,7 @@ func inspect(t *testing.T, f *harness.Fleet, workload string) inspected {
 func docker(t *testing.T, args ...string) string {
 	t.Helper()
 	// Also for cleaning up, when the test's context has ended.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), soon)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
 	require.NoErrorf(t, err, "docker %s:\n%s", strings.Join(args, " "), out)

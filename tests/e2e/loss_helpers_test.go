@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -93,8 +94,9 @@ func startGuest(t *testing.T, f *harness.Fleet, name, where string, lines ...str
 // starts follows which of the fleet's containers this machine's engine starts, from now on.
 func starts(t *testing.T, f *harness.Fleet) *harness.Process {
 	t.Helper()
+	now := time.Now() // what starts before the command has connected is told, too
 	return harness.Run(t, harness.Command{Name: "docker-events", Path: "docker", Args: []string{
-		"events", "--filter", "event=start", "--filter", "label=berth.fleet=" + f.ID, "--format", "{{.Actor.Attributes.name}}",
+		"events", "--since", fmt.Sprintf("%d.%09d", now.Unix(), now.Nanosecond()), "--filter", "event=start", "--filter", "label=berth.fleet=" + f.ID, "--format", "{{.Actor.Attributes.name}}",
 	}})
 }
 
