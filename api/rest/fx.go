@@ -13,13 +13,17 @@ import (
 	"go.uber.org/fx"
 )
 
+// What a Config that leaves them out gets.
 const (
-	defaultWrites = 16
-	defaultQueue  = 256
-	// Who waits in the queue is served in turn; who is refused comes back behind all others. The wait and the answer together
-	// stay below the half minute that clients wait for an answer.
-	defaultQueueWait = 20 * time.Second
-	defaultWatchers  = 100
+	DefaultWrites   = 16
+	DefaultQueue    = 256
+	DefaultWatchers = 100
+	// DefaultQueueWait and an answer together stay below the half minute that clients wait for an answer. Who waits in the queue
+	// is served in turn; who is refused comes back behind all others.
+	DefaultQueueWait = 20 * time.Second
+)
+
+const (
 	defaultWatchBeat = 15 * time.Second
 	headerWithin     = 10 * time.Second
 	bodyWithin       = 30 * time.Second
@@ -70,16 +74,16 @@ func NewServer(cfg Config, backend Backend, logger *slog.Logger) (*Server, error
 
 func (c Config) withDefaults() Config {
 	if c.Writes == 0 {
-		c.Writes = defaultWrites
+		c.Writes = DefaultWrites
 	}
 	if c.Queue == 0 {
-		c.Queue = defaultQueue
+		c.Queue = DefaultQueue
 	}
 	if c.QueueWait == 0 {
-		c.QueueWait = defaultQueueWait
+		c.QueueWait = DefaultQueueWait
 	}
 	if c.Watchers == 0 {
-		c.Watchers = defaultWatchers
+		c.Watchers = DefaultWatchers
 	}
 	if c.WatchBeat == 0 {
 		c.WatchBeat = defaultWatchBeat

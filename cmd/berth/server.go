@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/url"
 
@@ -50,9 +51,9 @@ func (s *serverSettings) define(f *pflag.FlagSet) {
 	f.StringVar(&s.rest.Tokens, "tokens", "", "file of token hashes, made by 'berth token new'; read again when it changes")
 	f.StringVar(&s.rest.CertFile, "tls-cert", "", "certificate of the API")
 	f.StringVar(&s.rest.KeyFile, "tls-key", "", "key of the certificate")
-	f.IntVar(&s.rest.Writes, "max-writes", 16, "changes that are worked on at once; a burst beyond max-queue is answered 429")
-	f.IntVar(&s.rest.Queue, "max-queue", 256, "changes that may wait for that, in turn, for at most 20s")
-	f.IntVar(&s.rest.Watchers, "max-watchers", 100, "clients that may watch events at once; one more is answered 429")
+	f.IntVar(&s.rest.Writes, "max-writes", rest.DefaultWrites, "changes that are worked on at once; a burst beyond max-queue is answered 429")
+	f.IntVar(&s.rest.Queue, "max-queue", rest.DefaultQueue, fmt.Sprint("changes that may wait for that, in turn, for at most ", rest.DefaultQueueWait))
+	f.IntVar(&s.rest.Watchers, "max-watchers", rest.DefaultWatchers, "clients that may watch events at once; one more is answered 429")
 	f.StringVar(&s.fleet, "fleet", "berth", "id of the installation")
 	f.StringVar(&s.webUI, "temporal-ui", "", "address of Temporal's Web UI, for links to it, as https://temporal.example.org")
 	f.BoolVar(&s.insecure, "insecure-dev", false, "ask nobody for a token, and listen on loopback only")
