@@ -39,7 +39,7 @@ type bench struct {
 
 func newBench(t *testing.T, agentArgs ...string) *bench {
 	t.Helper()
-	f := harness.NewFleet(t)
+	f := harness.NewFleet(t, harness.OnDisk())
 	f.StartServer()
 	f.StartAgent("bench", agentArgs...)
 	f.AwaitHost("bench", time.Minute, v1.HostOnline)

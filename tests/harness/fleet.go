@@ -43,6 +43,7 @@ type Fleet struct {
 	binary    string
 	env       []string
 	synthetic bool
+	onDisk    bool
 }
 
 // Agent is a host's agent.
@@ -64,6 +65,10 @@ func Env(env ...string) Option { return func(f *Fleet) { f.env = append(f.env, e
 // Synthetic is for fleets whose agents run with --synthetic: this machine needs no runtimes, and nothing is left on it.
 func Synthetic() Option { return func(f *Fleet) { f.synthetic = true } }
 
+// OnDisk is for measurements: Temporal keeps its state on a disk, as a user's does. Else it is in memory, which outlives the server
+// as well: it syncs with each beat of a lease, and a disk that stalls for longer than the short leases of tests would end them.
+func OnDisk() Option { return func(f *Fleet) { f.onDisk = true } }
+
 // NewFleet starts Temporal, and brings up this machine's runtimes if they do not run. Servers and agents are started by
 // StartServer and StartAgent.
 func NewFleet(t testing.TB, options ...Option) *Fleet {
@@ -78,7 +83,11 @@ func NewFleet(t testing.TB, options ...Option) *Fleet {
 		// Runs last: what the fleet made on the host goes when nothing of the fleet runs any more.
 		t.Cleanup(func() { ClearHost(t, f.ID) })
 	}
-	f.Temporal = StartTemporal(t)
+	dir := t.TempDir()
+	if !f.onDisk {
+		dir = MemoryDir(t)
+	}
+	f.Temporal = StartTemporal(t, dir)
 	return f
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func TestTemporalKeepsItsStateOverAKill(t *testing.T) {
-	s := StartTemporal(t)
+	s := StartTemporal(t, t.TempDir())
 	run, err := s.Client().ExecuteWorkflow(t.Context(),
 		client.StartWorkflowOptions{ID: "kept", TaskQueue: "nobody"}, "Nothing")
 	require.NoError(t, err)

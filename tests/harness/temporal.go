@@ -39,8 +39,8 @@ type Temporal struct {
 	backup func() (restore func())
 }
 
-// StartTemporal starts a server for this test.
-func StartTemporal(t testing.TB) *Temporal {
+// StartTemporal starts a server for this test. A development server keeps its database in the directory.
+func StartTemporal(t testing.TB, dir string) *Temporal {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(Root(t), "temporal-dev.yaml"))
 	require.NoError(t, err)
@@ -53,22 +53,22 @@ func StartTemporal(t testing.TB) *Temporal {
 		Namespace: settings.Namespace,
 		settings:  settings,
 	}
-	command := s.devServer
+	var command Command
 	if os.Getenv(temporalOn) == "postgres" {
-		command = s.onPostgres
+		command = s.onPostgres(t, port, metrics)
+	} else {
+		command = s.devServer(t, dir, port, metrics)
 	}
-	s.Process = Run(t, command(t, port, metrics))
+	s.Process = Run(t, command)
 	return s
 }
 
 // devServer is a development server, with a database in a file.
-func (s *Temporal) devServer(t testing.TB, port, metrics int) Command {
+func (s *Temporal) devServer(t testing.TB, dir string, port, metrics int) Command {
 	t.Helper()
 	flags, err := s.settings.Flags()
 	require.NoError(t, err)
-	// In memory, which outlives the server: it syncs with each beat of a lease, and a disk that stalls for longer than the short
-	// leases of tests would end them.
-	db := filepath.Join(MemoryDir(t), "temporal.db")
+	db := filepath.Join(dir, "temporal.db")
 	files := []string{db, db + "-shm", db + "-wal"}
 	s.empty = func() {
 		for _, path := range files {

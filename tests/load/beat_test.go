@@ -49,7 +49,7 @@ type storm struct {
 // TestTheHeartbeatIsUnblockable measures the gaps between the acknowledged beats of an agent, and how long a stop takes, while
 // four images are fetched, four disks copied and four machines booted, and both cores are busy.
 func TestTheHeartbeatIsUnblockable(t *testing.T) {
-	s := &storm{Fleet: harness.NewFleet(t), t: t, dir: harness.OpenDir(t, "storm"), done: make(chan struct{}), did: map[string]int{}}
+	s := &storm{Fleet: harness.NewFleet(t, harness.OnDisk()), t: t, dir: harness.OpenDir(t, "storm"), done: make(chan struct{}), did: map[string]int{}}
 	timings := []string{"--beat", beatEvery.String(), "--lease", "15s"}
 	s.StartServer(append([]string{"--log-level", "warn"}, timings...)...)
 	s.agent = s.StartAgent("h1", append([]string{

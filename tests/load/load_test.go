@@ -41,7 +41,7 @@ func newLoad(t *testing.T) *load {
 		hosts, count = 200, 5000
 	}
 	l := &load{t: t, hosts: number(t, "BERTH_LOAD_HOSTS", hosts), count: number(t, "BERTH_LOAD_WORKLOADS", count)}
-	l.Fleet = harness.NewFleet(t, harness.Synthetic())
+	l.Fleet = harness.NewFleet(t, harness.Synthetic(), harness.OnDisk())
 	server := l.StartServer("--log-level", "warn")
 	begin := time.Now()
 	agent := l.StartAgent("load", "--synthetic", "--hosts", strconv.Itoa(l.hosts), "--log-level", "warn")
