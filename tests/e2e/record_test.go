@@ -145,11 +145,13 @@ func TestARecordThatIsRemovedUnderARunningAgent(t *testing.T) {
 
 	agent.Kill()
 	agent.Start()
-	f.AwaitHost(hostName, soon, v1.HostOnline)
 	docker(t, "kill", containerName(f, "web"))
-	f.AwaitWorkload("web", soon, "its host looks after it", func(v v1.View) bool {
-		return v.Status.Phase == v1.PhaseRunning && v.Status.Restarts == 1 && !recordMissing(v)
-	})
+	harness.Eventually(t, func() bool {
+		now := inspect(t, f, "web").State
+		return now.Running && now.StartedAt != before.State.StartedAt
+	}, soon, poll, "its host looks after it")
+	v := f.AwaitPhase("web", soon, v1.PhaseRunning)
+	require.False(t, recordMissing(v))
 	require.Equal(t, before.ID, inspect(t, f, "web").ID)
 	remove(t, f, "web")
 }
