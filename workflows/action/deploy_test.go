@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/action"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -22,9 +22,7 @@ func deploy(t *testing.T, bind func() error, prepare time.Duration) (*testsuite.
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	// A loaded machine is no deadlock.
-	env.SetTestTimeout(5 * time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(env)
 	env.RegisterWorkflowWithOptions(action.Deploy, workflow.RegisterOptions{Name: contract.WorkflowDeploy})
 	env.RegisterActivityWithOptions(func(context.Context, contract.BindRequest) error { return contract.AsActivityError(bind()) },
 		activity.RegisterOptions{Name: contract.ActivityBind})

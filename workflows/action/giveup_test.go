@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/action"
 	"github.com/berth-dev/berth/workflows/contract"
 )
@@ -23,9 +23,7 @@ func removeFrom(t *testing.T, after func(*testsuite.TestWorkflowEnvironment)) (*
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	// A loaded machine is no deadlock.
-	env.SetTestTimeout(5 * time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(env)
 	env.RegisterWorkflowWithOptions(action.Remove, workflow.RegisterOptions{Name: contract.WorkflowRemove})
 	env.RegisterActivityWithOptions(func(context.Context, contract.StepIn) (contract.StepOut, error) { return contract.StepOut{}, nil },
 		activity.RegisterOptions{Name: "container.Remove"})

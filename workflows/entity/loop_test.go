@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/entity"
 )
 
@@ -23,9 +23,7 @@ func run(t *testing.T, again time.Duration, prepare func(env *testsuite.TestWork
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	// A loaded machine is no deadlock.
-	env.SetTestTimeout(5 * time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(env)
 	env.RegisterWorkflow(entityWorkflow)
 	prepare(env)
 	env.ExecuteWorkflow(entityWorkflow, again)

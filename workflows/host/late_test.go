@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/contract"
 	"github.com/berth-dev/berth/workflows/host"
 )
@@ -21,9 +21,7 @@ import (
 func TestALeaseThatIsOverIsNotTakenForLive(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	// A loaded machine is no deadlock.
-	env.SetTestTimeout(5 * time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(env)
 	env.RegisterWorkflowWithOptions(host.Host, workflow.RegisterOptions{Name: contract.WorkflowHost})
 	env.RegisterActivityWithOptions(func(context.Context, contract.LeaseInput) error { return nil },
 		activity.RegisterOptions{Name: contract.ActivityGrantLease})

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/contract"
 	"github.com/berth-dev/berth/workflows/host"
 )
@@ -22,9 +22,7 @@ func leaseEnv(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	// A loaded machine is no deadlock.
-	env.SetTestTimeout(5 * time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(env)
 	env.RegisterWorkflowWithOptions(host.Lease, workflow.RegisterOptions{Name: contract.WorkflowLease})
 	return env
 }
@@ -102,9 +100,7 @@ func answer[Out any](t *testing.T, env *testsuite.TestWorkflowEnvironment, name 
 func TestHostFromHelloToGrant(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	// A loaded machine is no deadlock.
-	env.SetTestTimeout(5 * time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(env)
 	env.RegisterWorkflowWithOptions(host.Host, workflow.RegisterOptions{Name: contract.WorkflowHost})
 	var granted contract.LeaseInput
 	env.RegisterActivityWithOptions(func(_ context.Context, in contract.LeaseInput) error {

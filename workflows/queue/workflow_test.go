@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/contract"
 	"github.com/berth-dev/berth/workflows/queue"
 )
@@ -19,9 +19,7 @@ import (
 func TestTheQueueEndsWhenNobodyWaits(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	// A loaded machine is no deadlock.
-	env.SetTestTimeout(5 * time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(env)
 	env.RegisterWorkflowWithOptions(queue.Queue, workflow.RegisterOptions{Name: contract.WorkflowQueue})
 	waiter := func(name string, since time.Duration) contract.Waiter {
 		return contract.Waiter{
@@ -54,9 +52,7 @@ func TestTheQueueEndsWhenNobodyWaits(t *testing.T) {
 func TestARefusalOfAnEarlierRoomHoldsNobodyUp(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	// A loaded machine is no deadlock.
-	env.SetTestTimeout(5 * time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(env)
 	env.RegisterWorkflowWithOptions(queue.Queue, workflow.RegisterOptions{Name: contract.WorkflowQueue})
 	waiter := contract.Waiter{
 		Workload: "waits", Fence: 1, Since: env.Now(), Needs: contract.Needs{Kind: v1.KindContainer, Ports: []contract.PortClaim{{Port: 80, Protocol: "tcp"}}},

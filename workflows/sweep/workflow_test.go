@@ -14,9 +14,9 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/contract"
 )
 
@@ -79,9 +79,7 @@ func (f *fleet) env() *testsuite.TestWorkflowEnvironment {
 	suite := testsuite.WorkflowTestSuite{}
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
-	// A loaded machine is no deadlock.
-	env.SetTestTimeout(5 * time.Minute)
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(env)
 	env.SetStartTime(time.UnixMilli(1_000_000))
 	for name, do := range map[string]any{
 		contract.ActivityFleetHosts: func(context.Context, contract.FleetHostsIn) (contract.FleetHostsOut, error) {

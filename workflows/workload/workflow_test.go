@@ -11,10 +11,10 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	v1 "github.com/berth-dev/berth/api/v1"
+	"github.com/berth-dev/berth/tests/harness"
 	"github.com/berth-dev/berth/workflows/action"
 	"github.com/berth-dev/berth/workflows/contract"
 	"github.com/berth-dev/berth/workflows/workload"
@@ -54,9 +54,7 @@ func newFleet(t *testing.T) *fleet {
 	f.step(contract.StepStop, &f.stopped)
 	f.step(contract.StepRemove, &f.removed)
 	f.OnSignalExternalWorkflow(mock.Anything, contract.HostID("h1"), "", mock.Anything, mock.Anything).Return(nil)
-	// A loaded machine is no deadlock.
-	f.SetTestTimeout(5 * time.Minute)
-	f.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	harness.Unhurried(f.TestWorkflowEnvironment)
 	return f
 }
 
