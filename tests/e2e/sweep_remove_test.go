@@ -97,13 +97,13 @@ func TestASweepDuringAMove(t *testing.T) {
 	t.Parallel()
 	f := harness.NewFleet(t, harness.Failpoints())
 	f.StartServer(pace...)
-	unscheduled(t, f)
 	f.StartAgent("h1", pace...)
 	f.AwaitHost("h1", soon, v1.HostOnline)
 	f.Apply(container(t, f, "web"))
 	f.AwaitPhase("web", soon, v1.PhaseRunning)
 	f.StartAgent("h2", pace...)
 	f.AwaitHost("h2", soon, v1.HostOnline)
+	unscheduled(t, f)
 	old := idOf(t, "berth."+f.ID+".h1.web")
 
 	live := func(place string, containers int) {

@@ -25,21 +25,16 @@ func sweep(t *testing.T, f *harness.Fleet, args ...string) (int, v1.Sweep) {
 	return code, s
 }
 
-// unscheduled keeps the schedule from starting a sweep in between: one that is asked for then would be refused.
+// unscheduled makes a fleet ready for sweeps that are asked for: the schedule starts none in between, beside which they would be
+// refused, and its hosts are in the list by which a sweep finds them.
 func unscheduled(t *testing.T, f *harness.Fleet) *harness.Fleet {
 	t.Helper()
 	on := true
 	_, err := f.Client().ChangeSweepSchedule(t.Context(), v1.SweepScheduleChange{Paused: &on})
 	require.NoError(t, err)
-	return f
-}
-
-// listed waits until so many hosts are in the list by which a sweep finds them, and which may be behind.
-func listed(t *testing.T, f *harness.Fleet, hosts int) *harness.Fleet {
-	t.Helper()
 	harness.Eventually(t, func() bool {
-		list, err := f.Client().Hosts(t.Context(), hosts, "")
-		return err == nil && len(list.Items) == hosts
+		list, err := f.Client().Hosts(t.Context(), len(f.Agents), "")
+		return err == nil && len(list.Items) == len(f.Agents)
 	}, soon, poll)
 	return f
 }

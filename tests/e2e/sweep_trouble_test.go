@@ -45,7 +45,7 @@ func heldFleet(t *testing.T) *harness.Fleet {
 	f.StartServer(pace...)
 	f.StartAgent(hostName, pace...)
 	f.AwaitHost(hostName, soon, v1.HostOnline)
-	return listed(t, unscheduled(t, f), 1)
+	return unscheduled(t, f)
 }
 
 // TestASweepAndADeploy holds a deploy after it has made its container, and sweeps.
@@ -115,13 +115,12 @@ func TestAHostThatGoesAwayInASweep(t *testing.T) {
 	t.Parallel()
 	f := harness.NewFleet(t, harness.Failpoints())
 	f.StartServer(pace...)
-	unscheduled(t, f)
 	for _, host := range []string{"h1", "h2"} {
 		f.StartAgent(host, pace...)
 		f.AwaitHost(host, soon, v1.HostOnline)
 		stray(t, "berth."+f.ID+"."+host+".ghost", f.ID, host, "ghost")
 	}
-	listed(t, f, 2)
+	unscheduled(t, f)
 	aged(t)
 	f.Arm("Inventory.begin@h1")
 	s := begin(t, f)
@@ -139,7 +138,7 @@ func TestAHostThatGoesAwayInASweep(t *testing.T) {
 // TestARemovalThatIsRefused has a network that something else uses.
 func TestARemovalThatIsRefused(t *testing.T) {
 	t.Parallel()
-	f := listed(t, unscheduled(t, fleet(t)), 1)
+	f := unscheduled(t, fleet(t))
 	prefix := "berth." + f.ID + "." + hostName + ".ghost"
 	docker(t, append(append([]string{"network", "create"}, marks(f.ID, hostName, "ghost")...), prefix+".net")...)
 	docker(t, "run", "--detach", "--name", f.ID+"-user", "--network", prefix+".net", harness.ContainerImage(t), "/bin/busybox", "sh", "-c", idle)
@@ -179,7 +178,6 @@ func TestAnEmptyDatabase(t *testing.T) {
 	f.Servers[0].Start()
 	unscheduled(t, f)
 	f.AwaitHost(hostName, soon, v1.HostOnline)
-	listed(t, f, 1)
 	status, _ := f.Call(http.MethodGet, "/v1/workloads/web", nil)
 	require.Equal(t, http.StatusNotFound, status)
 	aged(t)
