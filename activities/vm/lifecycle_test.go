@@ -184,7 +184,9 @@ func TestOthersDomainIsNotTouched(t *testing.T) {
 	require.NoError(t, err)
 	o, err := h.rt.Observe(context.Background(), rec)
 	require.NoError(t, err)
-	require.Equal(t, contract.RunUnobservable, o.State)
+	require.Equal(t, contract.RunUnobservable, o.State, "nothing is concluded from another's domain")
+	require.Len(t, o.Findings, 1)
+	require.Equal(t, v1.ReasonPolicyDenied, o.Findings[0].Reason)
 }
 
 func TestPrepareRefuses(t *testing.T) {
