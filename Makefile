@@ -82,7 +82,7 @@ unit: ## Run the tests beside the code; those of drivers need the runtimes
 
 .PHONY: e2e
 e2e: runtimes tools-run build build-faults ## Run the end-to-end tests: real Temporal, Docker, libvirt
-	@$(GOTEST) -timeout 90m $(ARGS) ./tests/e2e/...
+	@$(GOTEST) -timeout 45m $(ARGS) ./tests/e2e/...
 
 .PHONY: test-postgres
 test-postgres: ## Run the end-to-end tests against Temporal on PostgreSQL (long); ARGS='-run TestTheLastSlot' for the race alone

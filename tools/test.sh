@@ -15,7 +15,7 @@ make -s -j2 bin/temporal build build-faults
 status=0
 mapfile -t unit < <(go list ./... | grep -v '/berth/tests/')
 mapfile -t system < <(go list ./tests/... 2>/dev/null)
-go test -race -shuffle=on -count=1 -timeout 30m "${unit[@]}" || status=1
+go test -race -shuffle=on -count=1 -timeout 20m "${unit[@]}" || status=1
 # One package at a time: each runs a fleet of its own, and timings are part of what they check.
-go test -race -shuffle=on -count=1 -timeout 90m -p 1 "${system[@]}" || status=1
+go test -race -shuffle=on -count=1 -timeout 45m -p 1 "${system[@]}" || status=1
 exit $status
